@@ -28,7 +28,8 @@ const manyHeaders = (count: number): string[] => Array<string>(count - 2).fill('
 const LIST = 'GET /v1/items HTTP/1.1';
 const CHUNKED = 'Transfer-Encoding: chunked';
 const UPGRADE = ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AA'];
-const CHUNKED_PET = '1b\r\n{"name":"A","categoryId":1}\r\n0\r\n\r\n';
+const PET = '{"name":"A","categoryId":1}';
+const CHUNKED_PET = `1b\r\n${PET}\r\n0\r\n\r\n`;
 
 const INVALID_HOSTS = [
   ...['pe ts', 'pets/', 'user@pets', 'pets:80:90', 'pets:http', 'pets:-1', '[::1', '::1', '[]'],
@@ -74,7 +75,6 @@ describe('an invalid HTTP message gets an Error and closes the connection', () =
         add('0\r\n\r\n', `Transfer-Encoding: ${coding}`),
       ),
       add(CHUNKED_PET, CHUNKED).replace('HTTP/1.1', 'HTTP/1.0'),
-      add(CHUNKED_PET, CHUNKED, ...UPGRADE),
       ...['5\r\nhello\r\nzzz\r\n', '2\r\nhello\r\n', `${'f'.repeat(40)}\r\n`].map((chunk) =>
         add(chunk, CHUNKED),
       ),
@@ -161,11 +161,33 @@ describe('a valid HTTP message is served', () => {
   });
 
   // It adds items, which the tests above do not expect.
-  it('POST with an upgrade to HTTP/2, as Java sends it: 201, and the connection closes', async () => {
-    const body = '{"name":"Frank","categoryId":1}';
-    const connection = await open(withKey(add(body, `Content-Length: ${body.length}`, ...UPGRADE)));
-    const response = await connection.response();
-    expect([response.status, response.headers['connection']]).toEqual([201, 'close']);
+  const WEBSOCKET = ['Connection: keep-alive, upgrade', 'Upgrade: websocket, tls/1.0'];
+  it.each<[title: string, upgrade: string[], length: string, body: string]>([
+    ['Content-Length', UPGRADE, `Content-Length: ${PET.length}`, PET],
+    ['chunks', UPGRADE, CHUNKED, CHUNKED_PET],
+    ['chunks and trailers', UPGRADE, CHUNKED, CHUNKED_PET.replace(/\r\n$/, 'A: b\r\n\r\n')],
+    ['chunks, to a WebSocket', WEBSOCKET, CHUNKED, CHUNKED_PET],
+  ])(
+    'POST with an upgrade to HTTP/2, as Java sends it, with %s: 201, and the connection closes',
+    async (_title, upgrade, length, body) => {
+      for (const isAtOnce of [true, false]) {
+        const head = withKey(add('', length, ...upgrade));
+        const connection = await open(isAtOnce ? head + body : head);
+        if (!isAtOnce) for (const byte of body) connection.write(byte);
+        const response = await connection.response();
+        expect([response.status, response.headers['connection']]).toEqual([201, 'close']);
+        await connection.serverEnd();
+      }
+    },
+  );
+
+  it.each([
+    ['POST /v1/items', 400],
+    ['OPTIONS /v1/items', 204],
+    ['HEAD /v1/items', 200],
+  ])('%s with an upgrade and without a body: %i', async (line, status) => {
+    const connection = await open(withKey(head(line, ...UPGRADE)));
+    expect((await connection.response({ hasBody: status === 400 })).status).toBe(status);
     await connection.serverEnd();
   });
 });

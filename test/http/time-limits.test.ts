@@ -27,15 +27,16 @@ const create = (version: string, ...headers: string[]): string =>
     ...headers,
   );
 const LENGTH = `Content-Length: ${PET.length}`;
-const chunked = (): string => create('1.1', 'Transfer-Encoding: chunked');
+const chunked = (...headers: string[]): string =>
+  create('1.1', 'Transfer-Encoding: chunked', ...headers);
 const HEADER = `X-A: ${'b'.repeat(100)}`;
 
 /** Where a client stops sending, or sends one byte now and then. */
 const SLOW: [title: string, limit: 'address' | 'owner', atOnce: () => string, later: string[]][] = [
-  ['in a request line', 'address', () => '', Array.from('GET /v1/items?a=bbbbbbbbb HTTP/1.1')],
+  ['in a request line', 'address', () => 'G', Array.from('ET /v1/items?a=bbbbbbbbb HTTP/1.1')],
   ['in a header', 'address', () => get('1.1').slice(0, -2), Array.from(HEADER)],
   ['in a header of HTTP/1.0', 'address', () => get('1.0').slice(0, -2), Array.from(HEADER)],
-  ['in empty lines before a request', 'address', () => '', Array.from('\r\n'.repeat(100))],
+  ['in empty lines before a request', 'address', () => '\r\n', Array.from('\r\n'.repeat(100))],
   ['in a body', 'owner', () => create('1.1', LENGTH), Array.from(PET)],
   ['in a body of HTTP/1.0', 'owner', () => create('1.0', LENGTH), Array.from(PET)],
   [
@@ -46,6 +47,12 @@ const SLOW: [title: string, limit: 'address' | 'owner', atOnce: () => string, la
   ],
   ['in a chunk', 'owner', () => `${chunked()}1f\r\n`, Array.from(PET)],
   ['in chunks of one byte', 'owner', chunked, Array.from(PET, (byte) => `1\r\n${byte}\r\n`)],
+  [
+    'in a broken chunk after an Upgrade header',
+    'owner',
+    () => `${chunked('Connection: Upgrade', 'Upgrade: h2c')}5\r\n{"nam\r\nzzz\r\n`,
+    Array.from(PET),
+  ],
   ['in a chunk extension', 'owner', () => `${chunked()}1;`, Array.from('a'.repeat(100))],
   ['in trailers', 'owner', () => `${chunked()}1\r\n{\r\n0\r\nX-A: `, Array.from('b'.repeat(100))],
 ];
@@ -90,19 +97,36 @@ describe.each([
   );
 });
 
-test('a kept-alive connection closes without a response when no request follows', async () => {
-  const connection = await RawConnection.open(store.service, requestHead('POST /v1/items'));
-  expect((await connection.response()).headers).toMatchObject({ connection: 'keep-alive' });
-  await connection.serverEnd();
-  expect(await metric(store.service, 'shed_total{bound="stalled"}')).toBe(0);
-});
+test.each([
+  ['', ''],
+  [' after an empty line', '\r\n'],
+])(
+  'a kept-alive connection closes without a response when no request follows%s',
+  async (_title, after) => {
+    const message = requestHead('POST /v1/items') + after;
+    const connection = await RawConnection.open(store.service, message);
+    expect((await connection.response()).headers).toMatchObject({ connection: 'keep-alive' });
+    await connection.serverEnd();
+    expect(await metric(store.service, 'shed_total{bound="stalled"}')).toBe(0);
+  },
+);
 
-test('1,000 idle connections do not block other clients, and are closed', async () => {
-  const idle = await Promise.all(
-    Array.from({ length: 1_000 }, () => RawConnection.open(store.service)),
-  );
+test('1,000 connections without a byte do not block other clients, close silently, and are counted and logged nowhere', async () => {
+  const caller = { port: store.service.port, localAddress: '127.0.0.41' };
+  const remaining = async () => {
+    const { headers } = await RawConnection.exchange(caller, 'hello\r\n\r\n');
+    return Number(headers['x-ratelimit-remaining']);
+  };
+  const malformed = () =>
+    store.service.logs().filter((line) => line['clientAddress'] === caller.localAddress).length;
+  const before = await remaining();
+  const idle = await Promise.all(Array.from({ length: 1_000 }, () => RawConnection.open(caller)));
   expect((await store.api.get('/v1/items')).status).toBe(200);
-  const responses = await Promise.all(idle.map((connection) => connection.response()));
-  expect(responses.every(({ status }) => status === 408)).toBe(true);
+  // A client that ends its side.
+  idle[0]!.socket.end();
+  // It rejects if anything was received, or the connection was reset.
   await Promise.all(idle.map((connection) => connection.serverEnd()));
+  expect(await remaining()).toBe(before - 1);
+  await store.service.waitForLog(() => malformed() >= 2);
+  expect(malformed()).toBe(2);
 });

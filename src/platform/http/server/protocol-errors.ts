@@ -50,6 +50,8 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
     server.on('clientError', (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket) => {
       // The client has reset the connection, or the service has ended it. Nobody receives a response.
       if (!socket.writable) return;
+      // A browser or a pool has opened a connection ahead and has not used it.
+      if ((socket as Socket).bytesRead === 0) return void socket.destroy();
       const rejection = PARSER_ERRORS.get(error.code) ?? INVALID_MESSAGE;
       this.onMalformed(socket as Socket, rejection, error.rawPacket);
     });
@@ -62,7 +64,8 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
   /** Rejects a request which the parser accepts but the service does not. */
   use(request: Request, response: Response, next: NextFunction): void {
     const error = violationOf(request);
-    // After an Upgrade header, Node's parser does not report that the body ends early.
+    // After an Upgrade header, Node's parser reports neither that the body ends early nor an invalid
+    // chunk. It stops at the chunk, so that the time limit of the request ends it.
     if (request.headers.upgrade !== undefined) {
       request.socket.once('end', () => {
         if (!request.complete) this.onMalformed(request.socket, INVALID_MESSAGE);
@@ -139,10 +142,6 @@ function violationOf(request: Request): ServiceError | undefined {
   // Otherwise, the end of the body is ambiguous (RFC 9112, sections 6.1 and 6.3).
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0')) {
     return invalidRequest('The only supported Transfer-Encoding is chunked, in HTTP/1.1.');
-  }
-  // After an Upgrade header, Node's parser does not report an invalid chunk.
-  if (coding !== undefined && headers.upgrade !== undefined) {
-    return invalidRequest('A request with an Upgrade header must have a Content-Length.');
   }
   if (expect === undefined || expect.toLowerCase() === '100-continue') return undefined;
   return new ServiceError({ code: 'invalid_request', status: 417, when: UNSUPPORTED_EXPECT });
