@@ -126,6 +126,25 @@ describe('the client address', () => {
     expect(limitsOf(await from(address)()).remaining).toBe(LIMIT - 2);
   });
 
+  it.each([
+    ['in one header', (addresses: string[]) => addresses.join(', ')],
+    ['in several headers', (addresses: string[]) => [addresses[0]!, addresses.slice(1).join(',')]],
+  ])('of 16 addresses %s counts; with more, that of the proxy', async (_title, write) => {
+    const ask = async (first: string, client: string, count: number) => {
+      const addresses = [...Array<string>(count - 1).fill(first), client];
+      const headers = { 'X-Forwarded-For': write(addresses) };
+      return limitsOf(await send(store.service, '/v1/items', { headers })).remaining;
+    };
+    await store.service.advance(MINUTE_MS);
+    for (const first of ['10.0.0.1', 'fc00::1', 'unknown', '']) {
+      expect(await ask(first, newAddress(), 16)).toBe(LIMIT - 1);
+    }
+    for (const [used, first] of ['10.0.0.1', 'fc00::1', 'unknown', ''].entries()) {
+      expect(await ask(first, newAddress(), 17)).toBe(LIMIT - 1 - used);
+    }
+    expect(limitsOf(await store.anonymous.get('/v1/items')).remaining).toBe(LIMIT - 5);
+  });
+
   it.each<[trustProxy: string, rows: [addresses: string, remaining: number][]]>([
     // By default, the address is that of the socket.
     [
@@ -153,6 +172,9 @@ describe('the client address', () => {
         ['203.0.113.1, 10.0.0.1', 298],
         ['203.0.113.1, 10.0.0.1, 10.255.0.1', 297],
         ['203.0.113.1, 192.0.2.1, 10.0.0.1', 299],
+        [`203.0.113.1${', 10.0.0.1'.repeat(15)}`, 296],
+        [`203.0.113.1${', 10.0.0.1'.repeat(16)}`, 299],
+        ['10.0.0.1,'.repeat(800), 298],
       ],
     ],
   ])('with TRUST_PROXY=%s, X-Forwarded-For counts as far as it allows', async (trusted, rows) => {

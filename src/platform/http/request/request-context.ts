@@ -16,6 +16,7 @@ import type { NextFunction, Request, Response } from './request.js';
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,128}$/;
 /** One client usually has a whole network of this size. */
 const IPV6_NETWORK_BITS = 64;
+const MAX_FORWARDED_ADDRESSES = 16;
 /** W3C Trace Context: version, trace-id, parent-id, flags. Later versions may append fields. */
 const TRACE_PARENT =
   /^(?:00(?=.{53}$)|(?!00|ff)[0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/;
@@ -106,13 +107,20 @@ export function loggedAddress(
   return network === '::1' ? '::/48' : network;
 }
 
-/** Returns the client's address, from `X-Forwarded-For` as far as TRUST_PROXY allows. */
+/**
+ * Returns the client's address, from `X-Forwarded-For` as far as TRUST_PROXY allows. A header with more
+ * addresses than the limit is emptied, because `request.ip` compares each one with the proxies.
+ */
 function clientAddress(request: Request): string | undefined {
-  const { remoteAddress } = request.socket;
+  const { headers, socket } = request;
+  const forwarded = headers['x-forwarded-for']?.toString();
   // Without the header, Express returns the same address, but slower.
-  if (!('x-forwarded-for' in request.headers)) return remoteAddress;
+  if (forwarded === undefined) return socket.remoteAddress;
+  if (forwarded.split(',', MAX_FORWARDED_ADDRESSES + 1).length > MAX_FORWARDED_ADDRESSES) {
+    headers['x-forwarded-for'] = '';
+  }
   const { ip } = request;
-  return ip !== undefined && isIP(ip) ? ip : remoteAddress;
+  return ip !== undefined && isIP(ip) ? ip : socket.remoteAddress;
 }
 
 export function requestOf(host: ArgumentsHost): Request {
