@@ -145,6 +145,19 @@ describe('POST /v1/pets › JSON', () => {
     expectMalformed(await postJson(body), 'is not JSON from character \\d+ on');
   });
 
+  it('400 malformed_json with the position of the error in up to 4,096 characters', async () => {
+    for (const categoryId of ['7', '7e0', '9223372036854775807']) {
+      const pet = `{"name":"position 5","name":"","categoryId":${categoryId}`;
+      for (const [size, where] of [
+        [4_096, ' from character 4096 on'],
+        [4_097, ''],
+        [MAX_BYTES, ''],
+      ] as const) {
+        expectMalformed(await postJson(`${pet.padEnd(size - 1)}]`), `is not JSON${where}`);
+      }
+    }
+  });
+
   it.each(['', '{}', PET, '{"name":"Frank","categoryId":7e0}'])(
     '400 malformed_json when a byte order mark precedes "%s"',
     async (body) => {

@@ -5,6 +5,8 @@ import { ServiceError } from '../../errors/service-error.js';
 const MAX_DEPTH = 32;
 const MAX_VALUES = 10_000;
 const MAX_NUMBER_LENGTH = 100;
+/** Finding the position of an error takes as long as parsing the text again. */
+const MAX_LOCATED_LENGTH = 4_096;
 
 /** sign, integer digits, fraction digits, exponent (RFC 8259, section 6) */
 const NUMBER = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
@@ -32,7 +34,9 @@ export function parseJson(bytes: Buffer): unknown {
   try {
     return parseExact(text);
   } catch (error) {
-    throw malformedJson(`is not JSON from character ${positionOf(text) + 1} on`, error);
+    const isShort = text.length <= MAX_LOCATED_LENGTH;
+    const where = isShort ? ` from character ${positionOf(text) + 1} on` : '';
+    throw malformedJson(`is not JSON${where}`, error);
   }
 }
 
@@ -44,8 +48,7 @@ export function parseExact(text: string): unknown {
 /** Returns where the text stops being JSON, in UTF-16 units. JSON.parse often does not say it. */
 function positionOf(text: string): number {
   try {
-    // No number is needed.
-    parse(text, null, () => 0);
+    parse(text, null, EXACT);
     return 0;
   } catch (error) {
     return Number(/position (\d+)/.exec(String(error))?.[1] ?? text.length);
