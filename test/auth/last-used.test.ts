@@ -1,6 +1,6 @@
 import { ApiClient } from '../harness/http/client.js';
 import { createDatabase } from '../harness/database/database.js';
-import { holdTable } from '../harness/database/database-lock.js';
+import { holdAfter, holdTable } from '../harness/database/database-lock.js';
 import { createKey, createOwner } from '../harness/database/factories.js';
 import { MINUTE_MS } from '../harness/rate-limit/limits.js';
 import { START_MS, startService } from '../harness/service/service.js';
@@ -63,5 +63,25 @@ it('a use while earlier ones are being stored is stored later', async () => {
     [keyId],
   );
   expect(row?.at.getTime()).toBe(START_MS + MINUTE_MS);
+  await service.close();
+});
+
+it('the batch skips rows that are locked, by a command or another replica, and the next one stores them', async () => {
+  const service = await startService();
+  const { database } = service;
+  const { id, ...locked } = await createOwner(database);
+  const keys = [await createKey(database, id), locked, await createKey(database, id)];
+  for (const { key } of keys) await new ApiClient(service, key).get('/v1/nothing');
+  const stored = async () => {
+    await service.runJob('KeyCache.saveUses');
+    const sql = 'SELECT id FROM api_keys WHERE last_used_at IS NOT NULL ORDER BY id';
+    return (await database.query<{ id: string }>(sql)).map((row) => row.id);
+  };
+  const lockRow = 'SELECT FROM api_keys WHERE id = $1 FOR UPDATE';
+  const lock = await holdAfter(database, lockRow, [locked.keyId]);
+  const others = keys.filter((key) => key !== locked).map(({ keyId }) => keyId);
+  for (let run = 0; run < 2; run++) expect(await stored()).toEqual(others);
+  await lock.release();
+  expect(await stored()).toEqual([locked.keyId, ...others]);
   await service.close();
 });

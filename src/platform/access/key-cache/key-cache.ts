@@ -103,9 +103,10 @@ export class KeyCache implements OnApplicationShutdown {
     try {
       for (let start = 0; start < uses.length; start += SAVED_TOGETHER) {
         const batch = uses.slice(start, start + SAVED_TOGETHER);
-        await this.repository.saveLastUsed(new Map(batch));
-        // A later use, noted in the meantime, stays for the next run.
-        for (const [id, atMs] of batch) if (this.uses.get(id) === atMs) this.uses.delete(id);
+        const locked = await this.repository.saveLastUsed(new Map(batch));
+        // A later use, noted in the meantime, stays for the next run, as that of a locked row.
+        for (const [id, atMs] of batch)
+          if (this.uses.get(id) === atMs && !locked.has(id)) this.uses.delete(id);
       }
     } catch (error) {
       this.logger.warn(`The last use of API keys was not stored: ${String(error)}`);

@@ -13,12 +13,20 @@ const FIND_BY_HASH = `
     JOIN owners AS owner ON owner.id = key.owner_id
    WHERE key.hash = decode($1, 'hex')`;
 
-/** A use is stored to the minute, which may have begun before the API key was created. */
+/**
+ * A use is stored to the minute, which may have begun before the API key was created. It waits for no
+ * lock: another replica stores the same API keys, and a command changes them. Returns the locked ones.
+ */
 const SAVE_LAST_USED = `
-  UPDATE api_keys AS key
-     SET last_used_at = greatest(used.at, key.created_at)
-    FROM unnest($1::bigint[], $2::timestamptz[]) AS used (id, at)
-   WHERE key.id = used.id AND (key.last_used_at IS NULL OR key.last_used_at < used.at)`;
+  WITH used AS (SELECT * FROM unnest($1::bigint[], $2::timestamptz[]) AS used (id, at)),
+  free AS (
+    SELECT id, at FROM api_keys AS key JOIN used USING (id)
+     WHERE coalesce(last_used_at, '-infinity') < at
+     ORDER BY id FOR NO KEY UPDATE OF key SKIP LOCKED),
+  saved AS (
+    UPDATE api_keys SET last_used_at = greatest(at, created_at) FROM free WHERE api_keys.id = free.id)
+  SELECT id FROM api_keys JOIN used USING (id)
+   WHERE coalesce(last_used_at, '-infinity') < at AND id NOT IN (SELECT id FROM free)`;
 
 type Limit = number | null;
 type Columns = [bigint, bigint, string, Plan, Limit, Limit, bigint, number, Date | null, boolean];
@@ -45,9 +53,13 @@ export class KeyLookupRepository {
     return key ?? null;
   }
 
-  /** Stores times, in milliseconds since the epoch by key id, that are later than the stored ones. */
-  async saveLastUsed(usedAtMs: ReadonlyMap<bigint, number>): Promise<void> {
-    const times = [...usedAtMs.values()].map((ms) => new Date(ms));
-    await queryRows(this.manager, SAVE_LAST_USED, [[...usedAtMs.keys()], times]);
+  /**
+   * Stores times, in milliseconds since the epoch by key id, that are later than the stored ones.
+   * Returns the ids of API keys whose time is not stored, because another transaction locks them.
+   */
+  async saveLastUsed(usedAtMs: ReadonlyMap<bigint, number>): Promise<Set<bigint>> {
+    const values = [[...usedAtMs.keys()], [...usedAtMs.values()].map((ms) => new Date(ms))];
+    const locked = await queryRows<{ id: bigint }>(this.manager, SAVE_LAST_USED, values);
+    return new Set(locked.map(({ id }) => id));
   }
 }
