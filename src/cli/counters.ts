@@ -1,10 +1,6 @@
 import { DAY_MS } from '../platform/config/clock.js';
 import { Settings } from '../platform/config/settings.js';
-import {
-  type BudgetKey,
-  ownerBudget,
-  type RateLimitDecision,
-} from '../platform/rate-limit/limit-storage.js';
+import { type BudgetKey, ownerBudget } from '../platform/rate-limit/limit-storage.js';
 import { RedisFailure } from '../platform/rate-limit/redis/circuit.js';
 
 const NO_REDIS =
@@ -19,17 +15,15 @@ export async function readCounters(keys: readonly BudgetKey[]) {
   if (!redis) return { problem: NO_REDIS };
   // Loaded here, because most commands do not need the Redis client.
   const { RedisConnection } = await import('../platform/rate-limit/redis/redis-connection.js');
-  const connection = new RedisConnection(redis);
+  // All commands are sent at once, not one per round trip. So each key adds a millisecond to the limit.
+  const commandTimeoutMs = redis.commandTimeoutMs + keys.length;
+  const connection = new RedisConnection({ ...redis, commandTimeoutMs });
+  // The longest ban that BAN_SECONDS allows, because the service may have another setting.
+  const bans = { afterRejections: 0, lengthMs: 365 * DAY_MS };
+  const read = (key: BudgetKey) => connection.decide(ownerBudget(key, bans), 'peek');
   try {
     await connection.open();
-    const decisions: RateLimitDecision[] = [];
-    // One at a time, so that each command to Redis keeps its time limit.
-    for (const key of keys) {
-      // The longest ban that BAN_SECONDS allows, because the service may have another setting.
-      const budget = ownerBudget(key, { afterRejections: 0, lengthMs: 365 * DAY_MS });
-      decisions.push((await connection.decide(budget, 'peek')).decision);
-    }
-    return { decisions };
+    return { decisions: (await Promise.all(keys.map(read))).map(({ decision }) => decision) };
   } catch (error) {
     if (!(error instanceof RedisFailure)) throw error;
     return { problem: `Counters and bans cannot be read: ${error.message.replace(/\.$/, '')}.` };

@@ -1,7 +1,15 @@
+import { Cluster } from 'ioredis';
 import { useDatabase } from '../harness/database/database.js';
 import { ApiClient } from '../harness/http/client.js';
 import { Cli } from '../harness/processes/command.js';
-import { describeWithRedis, type RedisServer, startRedis } from '../harness/processes/redis.js';
+import { Relay } from '../harness/database/relay.js';
+import {
+  describeWithRedis,
+  type RedisServer,
+  startRedis,
+  startRedisCluster,
+} from '../harness/processes/redis.js';
+import { until } from '../harness/run/until.js';
 import { startService, type TestService } from '../harness/service/service.js';
 
 const TIME = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
@@ -74,6 +82,24 @@ describeWithRedis('with REDIS_URL', () => {
     expect(await statuses()).toEqual(['rotated', 'active', 'revoked']);
   });
 
+  test('keys list › sends the commands for all keys before the first reply', async () => {
+    const { id } = await issue(cli, 'many', '5');
+    await database.query(
+      `INSERT INTO api_keys (owner_id, hash, hint)
+       SELECT owner_id, sha256(number::text::bytea), '' FROM api_keys, generate_series(1, 300) AS number
+        WHERE id = $1`,
+      [id],
+    );
+    const relay = await Relay.open(redis.url);
+    relay.hold();
+    const late = new Cli({ ...cli.env, REDIS_URL: relay.url });
+    expect((await late.run('keys', 'list', '--owner', 'many')).stderr).toContain(
+      'not respond in time',
+    );
+    await until(() => relay.timesSent(Buffer.from('shop:{owner:')) === 301);
+    expect(await cli.json('keys', 'list', '--owner', 'many')).toHaveLength(301);
+  });
+
   test('while Redis is unreachable › says so in one line, and shows what the database knows', async () => {
     const { id } = await issue(cli, 'unreachable', '5');
     const offline = new Cli({ ...cli.env, REDIS_URL: 'redis://127.0.0.1:1' });
@@ -88,6 +114,36 @@ describeWithRedis('with REDIS_URL', () => {
         /\nCounters and bans cannot be read: Redis is unreachable: connect ECONNREFUSED 127\.0\.0\.1:1\.\n$/,
       ),
     });
+  });
+});
+
+describeWithRedis('with a Redis Cluster', () => {
+  test('keys list › reads the bans of owners on every node', async () => {
+    const cluster = await startRedisCluster();
+    const client = new Cluster(cluster.nodes.map(({ url }) => url));
+    const env = {
+      REDIS_URL: cluster.url,
+      REDIS_PREFIX: 'shop:',
+      REDIS_COMMAND_TIMEOUT_SECONDS: '1',
+    };
+    const cli = new Cli({ DATABASE_URL: database.url, ...env });
+    const banned: string[] = [];
+    for (let owner = 0; owner < 9; owner++) {
+      const { id } = await issue(cli, `owner ${owner}`, '1');
+      const [row] = await database.query<{ owner: string }>(
+        'SELECT owner_id AS owner FROM api_keys WHERE id = $1',
+        [id],
+      );
+      const ban = `0 0 ${Date.now() + 3_600_000} 0`;
+      await client.hset(`shop:{owner:${row!.owner}}`, `ban:${id}`, ban);
+      banned.push(id);
+    }
+    const sizes = await Promise.all(cluster.nodes.map((node) => node.client.dbsize()));
+    expect(sizes.filter((size) => size > 0).length).toBeGreaterThan(1);
+    const listed = (await cli.json('keys', 'list', '--status', 'banned')) as { id: number }[];
+    expect(listed.map(({ id }) => String(id))).toEqual(banned);
+    client.disconnect();
+    await cluster.close();
   });
 });
 
