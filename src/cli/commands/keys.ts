@@ -59,10 +59,12 @@ export function addKeysCommands(keys: Command): void {
         : `all keys of ${(await store.owners.get(owner)).name}`;
       const effect = `This revokes ${which} in ${store.target.description}. It cannot be undone.`;
       await confirm(store.target, effect, options);
-      const revoked = (await store.keys.revoke(id ?? owner)).map((record) => keyJson(record));
-      if (!key?.successorId) return [key ? (revoked[0] ?? {}) : revoked];
-      const successor = await store.keys.inspect(key.successorId);
-      return [revoked[0] ?? {}, `Its successor, key ${successor.id}, stays ${successor.status}.`];
+      const revoked = await store.keys.revoke(id ?? owner);
+      if (!key) return [revoked.map((record) => keyJson(record))];
+      const [record = key] = revoked; // The key may have been rotated since the confirmation.
+      if (record.successorId === null) return [keyJson(record)];
+      const successor = await store.keys.inspect(record.successorId);
+      return [keyJson(record), `Its successor, key ${successor.id}, stays ${successor.status}.`];
     },
   )
     .argument('[id]', 'the id of the key', parseId)

@@ -17,7 +17,8 @@ export interface IssuedKey extends ApiKey {
 /**
  * The operations on API keys for operators. Each change is one transaction, is recorded with its
  * actor, and takes effect on every replica within seconds. The stored times are those of PostgreSQL.
- * Without such an API key or owner, all but `revoke` of an id throw an Error of one line.
+ * Without such an API key or owner, all throw an Error of one line. Each change locks the row of the
+ * owner before it reads a state to check. Only READ COMMITTED reads what others have committed since.
  */
 export class KeyAdministration {
   constructor(private readonly database: EntityManager) {}
@@ -29,12 +30,12 @@ export class KeyAdministration {
    * @param lifetimeMs undefined: the API key does not expire
    */
   async issue(name: string, plan?: StoredPlan, lifetimeMs?: number): Promise<IssuedKey> {
-    return this.database.transaction(async (transaction) => {
-      const existing = await transaction.findOneBy(Owner, { name });
-      const owner = existing ?? (plan && (await transaction.save(Owner, { ...plan, name })));
-      if (!owner) {
-        throw new Error(`The owner "${name}" does not exist. To create an owner, set --plan.`);
-      }
+    return this.database.transaction('READ COMMITTED', async (transaction) => {
+      // Waits for a command that creates the owner at the same time, and adds none then.
+      const insert = transaction.createQueryBuilder().insert().into(Owner).orIgnore();
+      const added = plan && (await insert.values({ ...plan, name }).execute());
+      const isNewOwner = (added?.raw as object[] | undefined)?.length === 1;
+      const owner = await getOwner(transaction, name, 'lock', ' To create an owner, set --plan.');
       const columns = ['plan', 'limitPerMinute', 'limitPerDay'] as const;
       if (plan && columns.some((column) => plan[column] !== owner[column])) {
         throw new Error(
@@ -42,7 +43,7 @@ export class KeyAdministration {
         );
       }
       const issued = await insertKey(transaction, { owner }, lifetimeMs);
-      const details = { plan: owner.plan, isNewOwner: !existing, expiresAt: issued.expiresAt };
+      const details = { plan: owner.plan, isNewOwner, expiresAt: issued.expiresAt };
       await recordChange(transaction, 'keys issue', issued, details);
       return issued;
     });
@@ -63,8 +64,8 @@ export class KeyAdministration {
    * @throws Error if the key has expired, or was revoked or rotated
    */
   async rotate(keyId: bigint, overlapMs = DAY_MS): Promise<IssuedKey> {
-    return this.database.transaction(async (transaction) => {
-      const { key: old } = await lockLineage(transaction, keyId);
+    return this.database.transaction('READ COMMITTED', async (transaction) => {
+      const old = await lockKey(transaction, keyId);
       if (old.status !== 'active') {
         throw new Error(
           `The key ${keyId} is ${old.status}. ${old.successorId === null ? `Issue a new one with \`${PRODUCT.command} keys issue\`.` : `Its successor is key ${old.successorId}.`}`,
@@ -86,9 +87,10 @@ export class KeyAdministration {
   /** Revokes an API key by its id, or all of an owner by its name. Returns all that it selects. */
   async revoke(selected: bigint | string): Promise<ApiKey[]> {
     const where = typeof selected === 'bigint' ? { id: selected } : { owner: { name: selected } };
-    return this.database.transaction(async (transaction) => {
+    return this.database.transaction('READ COMMITTED', async (transaction) => {
       // Waits for keys that are issued at the same time. They are revoked too.
       if (typeof selected === 'string') await getOwner(transaction, selected, 'lock');
+      else await lockKey(transaction, selected);
       for (const key of await findKeys(transaction, { ...where, revokedAt: IsNull() })) {
         await transaction.update(ApiKey, { id: key.id }, { revokedAt: () => 'now()' });
         await recordChange(transaction, 'keys revoke', key);
@@ -99,8 +101,10 @@ export class KeyAdministration {
 
   /** Lifts the ban, if any, of an API key and its whole rotation lineage. */
   async unban(keyId: bigint): Promise<ApiKey> {
-    return this.database.transaction(async (transaction) => {
-      const { key, lineage } = await lockLineage(transaction, keyId);
+    return this.database.transaction('READ COMMITTED', async (transaction) => {
+      const key = await lockKey(transaction, keyId);
+      const id = key.firstKeyId ?? keyId;
+      const lineage = [{ id }, { firstKeyId: id }];
       await transaction.update(ApiKey, lineage, { unbanCount: () => 'unban_count + 1' });
       await recordChange(transaction, 'keys unban', key);
       return key;
@@ -126,12 +130,11 @@ async function getKey(database: EntityManager, id: bigint): Promise<ApiKey> {
   throw new Error(`The key ${id} does not exist.`);
 }
 
-/** Locks the first key, as every change of the lineage does. So it includes concurrent rotations. */
-async function lockLineage(transaction: EntityManager, keyId: bigint) {
-  const id = (await getKey(transaction, keyId)).firstKeyId ?? keyId;
-  const lock = { mode: 'for_no_key_update' } as const;
-  await transaction.findOne(ApiKey, { where: { id }, lock });
-  return { key: await getKey(transaction, keyId), lineage: [{ id }, { firstKeyId: id }] };
+/** Locks the owner of an API key, and returns the API key as it is from then on. */
+async function lockKey(transaction: EntityManager, keyId: bigint): Promise<ApiKey> {
+  const { ownerId: id } = await getKey(transaction, keyId);
+  await transaction.findOne(Owner, { where: { id }, lock: { mode: 'pessimistic_write' } });
+  return getKey(transaction, keyId);
 }
 
 async function insertKey(

@@ -18,7 +18,7 @@ export class OwnerAdministration {
 
   /** Changes the owner's plan. Requests that the active windows have counted stay counted. */
   async setPlan(name: string, plan: StoredPlan): Promise<Owner> {
-    return this.database.transaction(async (transaction) => {
+    return this.database.transaction('READ COMMITTED', async (transaction) => {
       const owner = await getOwner(transaction, name, 'lock');
       const changed = { ownerId: owner.id, owner: name, previousPlan: owner.plan, ...plan };
       await recordAction(transaction, 'owners set-plan', changed);
@@ -28,9 +28,9 @@ export class OwnerAdministration {
 }
 
 /** @param lock against other changes, and new API keys. @throws Error if the owner does not exist */
-export async function getOwner(database: EntityManager, name: string, lock?: 'lock') {
+export async function getOwner(database: EntityManager, name: string, lock?: 'lock', advice = '') {
   const locking = lock && ({ lock: { mode: 'pessimistic_write' } } as const);
   const owner = await database.findOne(Owner, { where: { name }, ...locking });
   if (owner) return owner;
-  throw new Error(`The owner "${name}" does not exist.`);
+  throw new Error(`The owner "${name}" does not exist.${advice}`);
 }
