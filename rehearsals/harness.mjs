@@ -3,10 +3,14 @@
 import { Agent, get } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Command } from 'commander';
-import { hashKey, KeyMaker, keyHint } from '#dist/platform/access/key-format.js';
 import { SERVICE } from '../bench/comparison/peers.mjs';
 import { runUntilStopped } from '../bench/processes/child-processes.mjs';
 import { startPeer } from '../bench/processes/peer-process.mjs';
+
+/** @type {typeof import('../src/platform/access/key-format.js')} */
+const { hashKey, KeyMaker, keyHint } = await import(
+  new URL('../dist/platform/access/key-format.js', import.meta.url).href
+);
 
 const MAX_LINES = 10;
 const WAIT_LIMIT_MS = 120_000;

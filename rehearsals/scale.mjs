@@ -4,9 +4,13 @@ import { Redis } from 'ioredis';
 import { LoadGenerator } from '../bench/load/load.mjs';
 import { withEnvironment } from '../bench/processes/environment.mjs';
 import { cpuSeconds, residentBytes } from '../bench/processes/process-usage.mjs';
-import { PageCursor, PageQuery } from '#dist/platform/http/paging/page.js';
 import { wholeNumber } from '../bench/options.mjs';
 import { createOwners, listOnce, rehearse, withReplicas } from './harness.mjs';
+
+/** @type {typeof import('../src/platform/http/paging/page.js')} */
+const { PageCursor, PageQuery } = await import(
+  new URL('../dist/platform/http/paging/page.js', import.meta.url).href
+);
 
 const CONNECTIONS = 32;
 const MAX_DEPTH_RATIO = 1.5;

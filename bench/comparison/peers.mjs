@@ -18,13 +18,10 @@ import { fileURLToPath } from 'node:url';
  * @property {string} program
  * @property {Feature[]} features
  * @property {Record<string, string>} [env]
- * @property {string[]} [flags] of Node.js
  * @property {string} [node] program that runs it
  * @property {boolean} [redis] whether its rate limit counters are in Redis
  */
 
-/** As the service is started everywhere (package.json, Dockerfile). */
-const FLAGS = ['--no-maglev', '--max-semi-space-size=16', '--heap-growing-percent=20'];
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** @type {Peer} */
@@ -32,7 +29,6 @@ export const SERVICE = {
   name: 'service',
   program: programOf(ROOT, 'main'),
   features: ['animals', 'pages', 'rejections'],
-  flags: FLAGS,
   // All load comes from one address, so the limits per address and for bans must not apply.
   env: {
     METRICS_PORT: '0',

@@ -1,5 +1,8 @@
 // @ts-check
-import { PageCursor, PageQuery } from '#dist/platform/http/paging/page.js';
+/** @type {typeof import('../../src/platform/http/paging/page.js')} */
+const { PageCursor, PageQuery } = await import(
+  new URL('../../dist/platform/http/paging/page.js', import.meta.url).href
+);
 
 /**
  * @typedef {object} Scenario

@@ -4,8 +4,7 @@ import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import ts from 'typescript';
-import { compile } from '../../scripts/typescript-transform.mjs';
+import { transformFileSync } from '@swc/core';
 import { killOnExit } from './child-processes.mjs';
 import { freePort, waitUntilListening } from './ports.mjs';
 
@@ -30,25 +29,21 @@ export async function startPeer(peer, environment, signal) {
   const log = openSync(logFile, 'w');
   const { store: current, earlier = current } = environment;
   const store = peer.name === 'earlier' ? earlier : current;
-  const child = spawn(
-    peer.node ?? process.execPath,
-    [...(peer.flags ?? []), compiled(peer.program)],
-    {
-      stdio: ['ignore', log, log],
-      signal,
-      env: {
-        PATH: process.env.PATH,
-        NODE_ENV: 'production',
-        PORT: String(port),
-        POOL_SIZE,
-        DATABASE_POOL_SIZE: POOL_SIZE,
-        REJECTED_KEY: store.keys.rejected,
-        ...store.env,
-        ...(peer.redis && { REDIS_URL: environment.redisUrl }),
-        ...peer.env,
-      },
+  const child = spawn(peer.node ?? process.execPath, [compiled(peer.program)], {
+    stdio: ['ignore', log, log],
+    signal,
+    env: {
+      PATH: process.env.PATH,
+      NODE_ENV: 'production',
+      PORT: String(port),
+      POOL_SIZE,
+      DATABASE_POOL_SIZE: POOL_SIZE,
+      REJECTED_KEY: store.keys.rejected,
+      ...store.env,
+      ...(peer.redis && { REDIS_URL: environment.redisUrl }),
+      ...peer.env,
     },
-  );
+  });
   closeSync(log);
   killOnExit(child);
   child.on('error', () => undefined);
@@ -76,6 +71,6 @@ function compiled(program) {
   if (!program.endsWith('.ts')) return program;
   mkdirSync(COMPILED, { recursive: true });
   const file = join(COMPILED, `${basename(program, '.ts')}.mjs`);
-  writeFileSync(file, compile(readFileSync(program, 'utf8'), program, ts.ModuleKind.ESNext));
+  writeFileSync(file, transformFileSync(program).code);
   return file;
 }

@@ -5,10 +5,17 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { clusterIn, ensureCluster, SUPERUSER } from '#dist/platform/database/embedded/cluster.js';
-import { WORKING_FOLDER } from '#dist/platform/database/embedded/programs.js';
 import { killOnExit } from './child-processes.mjs';
 import { freePort } from './ports.mjs';
+
+/** @type {typeof import('../../src/platform/database/embedded/cluster.js')} */
+const { clusterIn, ensureCluster, SUPERUSER } = await import(
+  new URL('../../dist/platform/database/embedded/cluster.js', import.meta.url).href
+);
+/** @type {typeof import('../../src/platform/database/embedded/programs.js')} */
+const { WORKING_FOLDER } = await import(
+  new URL('../../dist/platform/database/embedded/programs.js', import.meta.url).href
+);
 
 const START_LIMIT_MS = 60_000;
 const POLL_MS = 20;

@@ -106,7 +106,7 @@ async function checkRow(name) {
 /** @param {(service: Service) => Promise<void>} work */
 async function withService(work) {
   const env = { ...process.env, PORT: '0', METRICS_PORT: '', DATABASE_URL: '', DATA_DIR: dataDir };
-  const service = spawn('node', ['scripts/start.mjs'], { cwd: copy, env });
+  const service = spawn('node', ['dist/main.js'], { cwd: copy, env });
   const exited = once(service, 'exit');
   let output = '';
   service.stderr.on('data', (chunk) => (output += String(chunk)));

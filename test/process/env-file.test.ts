@@ -11,6 +11,7 @@ let envFile: string;
 
 beforeAll(() => {
   project = new ProjectCopy();
+  project.build();
   envFile = project.path('.env');
 });
 
@@ -19,8 +20,8 @@ afterAll(() => project.remove());
 
 /** Runs a script of package.json from another folder. No database listens on port 1. */
 function runScript(script: 'start' | 'cli', env: Environment = {}) {
-  const command = ['scripts/cli.mjs', 'keys', 'list'];
-  const [file = '', ...words] = script === 'cli' ? command : ['scripts/start.mjs'];
+  const command = ['dist/cli/main.js', 'keys', 'list'];
+  const [file = '', ...words] = script === 'cli' ? command : ['dist/main.js'];
   const args = [project.path(file), ...words];
   return resultOf(
     spawn(process.execPath, args, {

@@ -9,7 +9,7 @@ import { type Environment, spawnBuiltService } from '../harness/service/service.
 /** A role without rights. Roles belong to the server, which other test files use too. */
 const ROLE = `no_rights_${process.pid}`;
 const PASSWORD = 'c0rrect-horse';
-const SCRIPT = join(__dirname, '../harness/service/failing-starts.mjs');
+const SCRIPT = join(__dirname, '../../reports/product/test/harness/programs/failing-starts.js');
 
 const database = useDatabase();
 const empty = useDatabase({ template: 'template0' });

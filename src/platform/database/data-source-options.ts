@@ -8,8 +8,8 @@ import { BoundedPool, type BoundedPoolConfig } from './pools/bounded-pool.js';
 import { PRODUCT } from '../../product.js';
 
 /** The migrations of the platform and of the features, in the build. */
-const MIGRATIONS = ['platform/database', '*'].map((folder) =>
-  fileURLToPath(new URL(`../../../dist/${folder}/migrations/*.js`, import.meta.url)),
+const MIGRATIONS = ['./migrations/*.js', '../../*/migrations/*.js'].map((path) =>
+  fileURLToPath(new URL(path, import.meta.url)),
 );
 
 /** The client waits this much longer than the server's limit, so that its error arrives first. */

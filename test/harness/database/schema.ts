@@ -15,11 +15,14 @@ export class SchemaProcess {
    *   entities in addition to those of the build
    */
   constructor(env: Environment = {}) {
-    this.child = fork(join(__dirname, 'schema-process.mjs'), {
-      env: { ...inheritedEnvironment(), ...env },
-      // TypeORM prints each migration that fails. Errors come as messages.
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    });
+    this.child = fork(
+      join(__dirname, '../../../reports/team/test/harness/programs/schema-process.js'),
+      {
+        env: { ...inheritedEnvironment(), ...env },
+        // TypeORM prints each migration that fails. Errors come as messages.
+        stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      },
+    );
   }
 
   async run<Result>(command: Command, { url }: TestDatabase): Promise<Result> {

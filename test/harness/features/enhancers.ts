@@ -15,7 +15,7 @@ import {
 import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import type { NextFunction, Request, Response } from 'express';
 import { EntityManager } from 'typeorm';
-import { PipelinedStatements } from '#dist/platform/database/pipelining/pipelined-statements.js';
+import { PipelinedStatements } from '../../../src/platform/database/pipelining/pipelined-statements.js';
 
 @Controller('wares')
 class WaresController {

@@ -10,7 +10,7 @@ export interface Example {
 }
 
 export function exampleOf(name: string): Example {
-  const folder = join(__dirname, '../../../reports/product/examples', name);
+  const folder = join(__dirname, '../../../reports/product/src', name);
   return { modules: join(folder, 'index.js'), folder };
 }
 

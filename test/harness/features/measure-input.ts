@@ -3,9 +3,9 @@ import 'reflect-metadata';
 import type { Type as Class } from '@nestjs/common';
 import { Expose, Transform, Type } from 'class-transformer';
 import { Allow, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
-import { parseJson } from '#dist/platform/http/body/parse-json.js';
-import { IsInt64 } from '#dist/platform/http/validation/property-rules.js';
-import { DtoValidationPipe } from '#dist/platform/http/validation/dto-validation.pipe.js';
+import { parseJson } from '../../../src/platform/http/body/parse-json.js';
+import { IsInt64 } from '../../../src/platform/http/validation/property-rules.js';
+import { DtoValidationPipe } from '../../../src/platform/http/validation/dto-validation.pipe.js';
 import { NewItem } from './store/store.module.js';
 
 export interface Measured {

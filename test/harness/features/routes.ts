@@ -1,6 +1,6 @@
 // Lists every route of the application that it is part of, and opens one to everyone.
 import { Controller, Get, Module, Req } from '@nestjs/common';
-import { Public } from '#dist/platform/access/public.decorator.js';
+import { Public } from '../../../src/platform/access/public.decorator.js';
 
 interface Layer {
   route?: { path: string | string[]; methods: Record<string, boolean> };

@@ -20,10 +20,10 @@ import {
   ApiProperty,
 } from '@nestjs/swagger';
 import { IsString } from 'class-validator';
-import { Public } from '#dist/platform/access/public.decorator.js';
-import { ServiceError } from '#dist/platform/errors/service-error.js';
-import { ApiErrors } from '#dist/platform/http/openapi/api.decorators.js';
-import { IdempotencyKey } from '#dist/platform/idempotency/idempotency-key.js';
+import { Public } from '../../../src/platform/access/public.decorator.js';
+import { ServiceError } from '../../../src/platform/errors/service-error.js';
+import { ApiErrors } from '../../../src/platform/http/openapi/api.decorators.js';
+import { IdempotencyKey } from '../../../src/platform/idempotency/idempotency-key.js';
 
 const TOY = { schema: { type: 'object' as const }, example: { toyId: 1 } };
 

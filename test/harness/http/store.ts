@@ -47,5 +47,5 @@ export function useStore(
 
 /** Returns the path of a file of test/harness/features, compiled by the set-up of the test run. */
 export function featureFile(name: string): string {
-  return join(__dirname, '../../../reports/product/features', `${name}.js`);
+  return join(__dirname, '../../../reports/product/test/harness/features', `${name}.js`);
 }

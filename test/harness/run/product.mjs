@@ -1,29 +1,71 @@
 // @ts-check
-// The product of the platform's tests, in reports/product: a copy of the build that has the store of test/harness/features/store
-// instead of AppModule. So the tests of the platform do not depend on the features of a team.
-import { copyFileSync, cpSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { ROOT } from '../../../scripts/build-if-stale.mjs';
-import { compileFeatures } from '../features/compile.mjs';
+// Compiles src/ for the tests, twice: reports/team is the service as it is; reports/product has the store of
+// test/harness/features/store as its AppModule, so that the tests of the platform do not depend on the features of a team. It also has
+// the features and programs of the tests, and the examples.
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { transformFile } from '@swc/core';
+import { listFiles, writeFolder } from '../../../scripts/build.mjs';
 
+const ROOT = join(import.meta.dirname, '../../..');
 export const PRODUCT_FOLDER = join(ROOT, 'reports', 'product');
+export const TEAM_FOLDER = join(ROOT, 'reports', 'team');
+const STORE = "export { StoreModule as AppModule } from './store/store.module.js';\n";
 
-/** Creates the product, with the compiled features of tests and examples. */
-export function createProduct() {
-  const dist = join(PRODUCT_FOLDER, 'dist');
-  rmSync(PRODUCT_FOLDER, { recursive: true, force: true });
-  cpSync(join(ROOT, 'dist'), dist, { recursive: true });
-  // `#platform` and `#dist` lead to this copy.
-  copyFileSync(join(ROOT, 'package.json'), join(PRODUCT_FOLDER, 'package.json'));
-  copyFileSync(
-    new URL('./service-host.mjs', import.meta.url),
-    join(PRODUCT_FOLDER, 'service-host.mjs'),
-  );
-  compileFeatures(PRODUCT_FOLDER);
-  cpSync(join(PRODUCT_FOLDER, 'features/store'), join(dist, 'store'), { recursive: true });
-  renameSync(join(dist, 'app.module.js'), join(dist, 'team.module.js'));
-  writeFileSync(
-    join(dist, 'app.module.js'),
-    "export { StoreModule as AppModule } from './store/store.module.js';\n",
-  );
+/**
+ * Creates both folders. Processes that run from them are not disturbed.
+ *
+ * @returns {Promise<string>} a digest of the code that creates the schema
+ */
+export async function createProduct() {
+  const source = await compile('src', 'src');
+  const programs = await compile('test/harness/programs', 'test/harness/programs');
+  const project = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  project.imports = { '#platform': './src/platform/index.js' };
+  const team = new Map([...source, ...programs, ['package.json', JSON.stringify(project)]]);
+  const product = new Map([
+    ...team,
+    ...(await compile('test/harness/features', 'test/harness/features')),
+    ...(await compile('test/harness/features/store', 'src/store')),
+    ['src/team.module.js', team.get('src/app.module.js') ?? ''],
+    ['src/app.module.js', STORE],
+  ]);
+  for (const name of ['categories', 'orders']) {
+    // Their migrations are executed by their tests only.
+    const files = [...(await compile(`examples/${name}`, `src/${name}`))].filter(
+      ([path]) => !path.includes('migrations'),
+    );
+    const modules = files
+      .map(([path]) => basename(path))
+      .filter((path) => path.endsWith('module.js'));
+    const index = modules.map((path) => `...Object.values(await import('./${path}'))`);
+    files.push([`src/${name}/index.js`, `export default [${index.join()}];\n`]);
+    for (const [path, code] of files) product.set(path, code);
+  }
+  writeFolder(TEAM_FOLDER, team);
+  writeFolder(PRODUCT_FOLDER, product);
+  const hash = createHash('sha256');
+  for (const [path, code] of [...product].sort()) {
+    if (/migrations|platform.database/.test(path)) hash.update(`${path}\0${code.toString()}\0`);
+  }
+  return hash.digest('hex');
+}
+
+/**
+ * @param {string} from a folder of the project. A team may have deleted an example
+ * @param {string} to its folder in the product
+ * @returns {Promise<Map<string, string | Buffer>>} the compiled files and the other ones, by their path
+ */
+async function compile(from, to) {
+  /** @type {Map<string, string | Buffer>} */
+  const files = new Map();
+  const reads = listFiles(join(ROOT, from)).map(async (name) => {
+    const path = join(ROOT, from, name);
+    if (!name.endsWith('.ts')) return files.set(join(to, name), readFileSync(path));
+    const { code } = await transformFile(path, { sourceMaps: 'inline', cwd: ROOT });
+    return files.set(join(to, name.replace(/\.ts$/, '.js')), code);
+  });
+  await Promise.all(reads);
+  return files;
 }

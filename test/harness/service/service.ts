@@ -125,9 +125,9 @@ export interface BuiltService extends BuiltProcess {
   readonly url: string;
 }
 
-const MAIN = join(__dirname, '../../../reports/product/dist/main.js');
+const MAIN = join(__dirname, '../../../reports/product/src/main.js');
 /** The build as it is, with the features of src/. */
-export const TEAM_MAIN = join(__dirname, '../../../dist/main.js');
+export const TEAM_MAIN = join(__dirname, '../../../reports/team/src/main.js');
 
 /**
  * Starts `dist/main.js`.

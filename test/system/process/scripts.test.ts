@@ -1,15 +1,19 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import * as fs from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { PRODUCT } from '../../../src/product.js';
+import { listFiles } from '../../../scripts/build.mjs';
 import { readProjectFile } from '../../harness/stack/compose-file.js';
+import { resultOf } from '../../harness/processes/command.js';
 import { ProjectCopy } from '../../harness/processes/project-copy.js';
 import { inheritedEnvironment } from '../../harness/service/service.js';
 
 const ROOT = resolve(__dirname, '../../..');
+
+/** The beginning of the message of 401. */
+const SENTENCE = 'An API key is required';
 
 let project: ProjectCopy | undefined;
 let service: ChildProcess | undefined;
@@ -20,41 +24,120 @@ afterEach(async () => {
   [service, project] = [undefined, undefined];
 });
 
-test('npm run cli and npx COMMAND › need neither an earlier build nor an installation', () => {
+test('npm run cli › needs no earlier build, and two at the same time do not disturb each other', async () => {
   project = new ProjectCopy();
-  rmSync(project.path('dist'), { recursive: true });
   const { version } = JSON.parse(readProjectFile('package.json')) as { version: string };
-  for (const command of [
-    'npm run --silent cli -- --version',
-    `npx --yes=false ${PRODUCT.command} --version`,
-  ]) {
-    const run = spawnSync(command, { cwd: project.folder, encoding: 'utf8', shell: true });
-    expect(run).toMatchObject({ status: 0, stdout: `${version}\n` });
-  }
+  const commands = [1, 2].map(() =>
+    resultOf(
+      spawn('npm', ['run', '--silent', 'cli', '--', '--version'], {
+        cwd: project!.folder,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      }),
+    ),
+  );
+  const result = { code: 0, stdout: `${version}\n`, stderr: '' };
+  expect(await Promise.all(commands)).toEqual([result, result]);
 }, 120_000);
 
 test('npm start › builds the service again after a change of the source, and runs it, in a folder with letters outside of ASCII', async () => {
   project = new ProjectCopy('ünï cödé 😀');
   const file = project.path('src/platform/health/health.controller.ts');
-  appendFileSync(file, 'export const changed = 1;\n');
-  await start(project, process.execPath, 'scripts/start.mjs').printed('listening');
-  const built = readdirSync(project.path('dist'), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.js'))
-    .map((name) => readFileSync(join(project!.path('dist'), name), 'utf8'));
-  expect(built.some((code) => code.includes('changed = 1'))).toBe(true);
-  expect(built.filter((code) => code.includes(ROOT))).toEqual([]);
+  project.build();
+  fs.writeFileSync(project.path('dist/removed.js'), '');
+  fs.appendFileSync(file, 'export const changed = 1;\n');
+  await start(project, 'npm', 'start').printed('listening');
+  const built = listFiles(project.path('dist')).filter((name) => name.endsWith('.js'));
+  const code = built.map((name) => fs.readFileSync(join(project!.path('dist'), name), 'utf8'));
+  expect(code.some((text) => text.includes('changed = 1'))).toBe(true);
+  expect(code.filter((text) => text.includes(ROOT))).toEqual([]);
+  expect(built).not.toContain('removed.js');
 }, 240_000);
 
-test('npm start › SIGTERM reaches the service, which ends with 0', async () => {
+test('npm start › SIGTERM reaches the service, which stops', async () => {
   project = new ProjectCopy();
   const { child, printed } = start(project, 'npm', 'start');
-  await printed('> exec node ');
   await printed('listening');
-  const exit = once(child, 'exit');
+  const closed = once(child, 'close');
   child.kill('SIGTERM');
   await printed('stopped');
-  expect((await exit)[0]).toBe(0);
+  await closed;
 }, 120_000);
+
+test('npm run dev › each way to save a file leads to a new response, and SIGTERM ends everything', async () => {
+  project = new ProjectCopy();
+  fs.symlinkSync(join(ROOT, 'node_modules'), project.path('node_modules'));
+  const { child, printed } = start(project, 'npm', 'run', 'dev');
+  const [catalogue, extra] = [
+    'src/platform/errors/catalogue.ts',
+    'src/platform/errors/extra.ts',
+  ].map((name) => project!.path(name)) as [string, string];
+  const original = fs.readFileSync(catalogue, 'utf8');
+  const versions: [title: string, save: () => void][] = [
+    ['written', () => fs.writeFileSync(catalogue, textOf('written'))],
+    ['renamed', () => rename(catalogue, textOf('renamed'))],
+    [
+      'repaired',
+      () => {
+        fs.writeFileSync(catalogue, 'syntax error');
+        rename(catalogue, textOf('repaired'));
+      },
+    ],
+    [
+      'added',
+      () => {
+        fs.writeFileSync(extra, "export const TEXT = 'added';\n");
+        rename(
+          catalogue,
+          `import { TEXT } from './extra.js';\n${original.replace(SENTENCE, '${TEXT}').replace(/'(\$\{TEXT\}[^']*)'/, '`$1`')}`,
+        );
+      },
+    ],
+    [
+      'deleted',
+      () => {
+        fs.rmSync(extra);
+        rename(catalogue, textOf('deleted'));
+      },
+    ],
+  ];
+  const textOf = (word: string) => original.replace(SENTENCE, word);
+  const rename = (path: string, text: string) => {
+    fs.writeFileSync(`${path}~`, text);
+    fs.renameSync(`${path}~`, path);
+  };
+  let line = await printed('listening');
+  const message = async () => (await fetch(`${addressIn(line)}/v1/pets`)).text();
+  for (const [word, save] of versions) {
+    save();
+    // A save of two files may start the service twice.
+    do line = await printed('listening');
+    while (!(await message()).includes(`"message":"${word}`));
+  }
+  expect(fs.existsSync(project.path('dist/platform/errors/extra.js'))).toBe(false);
+  const closed = once(child, 'close');
+  child.kill('SIGTERM');
+  await closed;
+  await expect(message()).rejects.toThrow('fetch failed');
+}, 240_000);
+
+test('npm start › without development packages, runs the build that exists, or says how to build', () => {
+  project = new ProjectCopy();
+  const build = project.path('scripts/build.mjs');
+  const text = fs.readFileSync(build, 'utf8');
+  // The packages of the project are found from the copy.
+  fs.writeFileSync(
+    build,
+    text.replace("isInstalled('@nestjs/cli')", "isInstalled('@nestjs/none')"),
+  );
+  const run = () => spawnSync(process.execPath, [build], { encoding: 'utf8' });
+  expect(run()).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(/^[^\n]*--include=dev[^\n]*\n$/),
+  });
+  fs.mkdirSync(project.path('dist'));
+  fs.writeFileSync(project.path('dist/main.js'), '');
+  expect(run()).toMatchObject({ status: 0, stderr: '' });
+});
 
 /** Starts the service, which `afterEach` stops. Returns what `linesOf` returns. */
 function start({ folder, dataDir }: ProjectCopy, command: string, ...args: string[]) {
@@ -65,14 +148,17 @@ function start({ folder, dataDir }: ProjectCopy, command: string, ...args: strin
   return { child, printed: linesOf(child.stdout) };
 }
 
-/** Returns a function that returns when a line has a text, after the line of its last call. */
-function linesOf(stream: Readable): (text: string) => Promise<void> {
+/** Returns the address in a line of the log. */
+const addressIn = (line: string) => (JSON.parse(line) as { address: string }).address;
+
+/** Returns a function that returns the next line with a text. */
+function linesOf(stream: Readable): (text: string) => Promise<string> {
   const lines = createInterface(stream)[Symbol.asyncIterator]();
   return async (text) => {
-    for (let line = ''; !line.includes(text);) {
+    for (;;) {
       const next = await lines.next();
       if (next.done) throw new Error(`not printed: ${text}`);
-      line = next.value;
+      if (next.value.includes(text)) return next.value;
     }
   };
 }

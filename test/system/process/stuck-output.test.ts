@@ -14,7 +14,7 @@ import { logLines, type LogLine } from '../../harness/service/output.js';
 import { type Environment, inheritedEnvironment } from '../../harness/service/service.js';
 import { freePort } from '../../harness/processes/free-port.js';
 
-const MAIN = join(__dirname, '../../../reports/product/dist/main.js');
+const MAIN = join(__dirname, '../../../reports/product/src/main.js');
 /** The minimum of LOG_BUFFER_BYTES. */
 const SMALL_BUFFER = { LOG_BUFFER_BYTES: '65536' };
 /** So long that 150 lines fill a pipe (64 KiB) and the smallest buffer. */

@@ -1,12 +1,11 @@
-// @ts-check
 // Starts the service with each environment of the first argument, a list in JSON, in one process. Prints a list of the
 // class and the message of each error.
 import { register } from 'prom-client';
-import { AppModule } from '#dist/app.module.js';
-import { Settings } from '#dist/platform/config/settings.js';
-import { locateDatabase } from '#dist/platform/database/database-location.js';
-import { runService } from '#dist/platform/lifecycle.js';
-import { createLogger } from '#dist/platform/logging/logger.js';
+import { AppModule } from '../../../src/app.module.js';
+import { Settings } from '../../../src/platform/config/settings.js';
+import { locateDatabase } from '../../../src/platform/database/database-location.js';
+import { runService } from '../../../src/platform/lifecycle.js';
+import { createLogger } from '../../../src/platform/logging/logger.js';
 
 const log = {
   logger: createLogger('silent', { write: () => undefined }),
@@ -14,21 +13,21 @@ const log = {
   droppedLines: () => 0,
   end: () => Promise.resolve(),
 };
-const never = new Promise(() => undefined);
+const never = new Promise<string>(() => undefined);
 
-/** @param {NodeJS.ProcessEnv} env */
-async function start(env) {
+async function start(env: Record<string, string>): Promise<void> {
   const settings = new Settings(env);
   const database = await locateDatabase(settings.database, 'service');
   await runService([AppModule], settings, database, log, never, new AbortController().signal);
 }
 
-const errors = [];
-for (const env of JSON.parse(process.argv[2] ?? '[]')) {
+const errors: ([string, string] | null)[] = [];
+for (const env of JSON.parse(process.argv[2] ?? '[]') as Record<string, string>[]) {
   // A process usually starts once.
   register.clear();
   try {
-    errors.push(await start(env));
+    await start(env);
+    errors.push(null);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     errors.push([error.constructor.name, error.message]);

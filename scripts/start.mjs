@@ -1,4 +1,0 @@
-// @ts-check
-import { runBuilt } from './run-built.mjs';
-
-void runBuilt('../dist/main.js');
