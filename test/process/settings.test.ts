@@ -70,10 +70,19 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
     'DATABASE_URL',
     /postgres:\/\//,
     ...['db:5432', 'mysql://db/pets', 'postgres://db:x/pets', `${ADDRESS}?sslmode=verify-ca`],
-    ...['sslmode=', 'sslmode=verify', 'SSLMODE=verify-full', 'sslca=/ca'].map(
+    ...['sslmode=', 'sslmode=verify', 'SSLMODE=verify-full', 'sslca=/ca', 'ssl=require'].map(
       (parameter) => `${ADDRESS}?${parameter}`,
     ),
+    'postgres://user:1?secret/2@db/pets',
   ],
+  ...[
+    ...['channel_binding=require', 'require_auth=scram-sha-256', 'gssencmode=require'],
+    ...['target_session_attrs=read-write', 'krbsrvname=postgres', 'sslnegotiation=direct'],
+    ...['hostaddr=10.0.0.1', 'service=pets', 'enableChannelBinding=true', 'max=1'],
+  ].map((parameter): [string, RegExp, string] => [
+    ...(['DATABASE_URL', RegExp(`unknown parameter ${parameter.replace(/=.*/, '\\b')}`)] as const),
+    `${ADDRESS}?sslmode=require&${parameter}`,
+  ]),
   ['DATABASE_URL', /\(ENOENT.*\)$/, `${ADDRESS}?sslmode=verify-ca&sslrootcert=/none`],
   [
     'REDIS_URL',

@@ -3,8 +3,8 @@ import type { ClientConfig } from 'pg';
 import { parse, toClientConfig } from 'pg-connection-string';
 import type { EnvironmentReader } from './environment-reader.js';
 
-/** The TLS parameters of an address, with libpq's names. */
-const TLS_PARAMETERS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey'];
+/** The parts of an address, and the parameters that are implemented, with libpq's names. */
+const PARAMETERS = /^(?:user|password|host|port|database|options|ssl(?:mode|rootcert|cert|key)?)$/;
 /** As in libpq, without `allow`, which pg does not have. */
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
@@ -41,9 +41,10 @@ function readConnection(read: EnvironmentReader): ClientConfig | undefined {
   try {
     if (!/^postgres(?:ql)?:\/\//.test(address)) throw new Error('another protocol');
     const options = parse(address, { useLibpqCompat: true });
-    const isUnknown = (name: string) => /^ssl./i.test(name) && !TLS_PARAMETERS.includes(name);
-    const unknown = Object.keys(options).find(isUnknown);
-    if (unknown !== undefined) throw new Error(`unknown parameter ${unknown}`);
+    const name = Object.keys(options).find((key) => !PARAMETERS.test(key));
+    // Text that is no name may be a part of a password.
+    if (name !== undefined) throw new Error(`unknown parameter ${/^\w+$/.exec(name)?.[0] ?? ''}`);
+    if (typeof options.ssl === 'string') throw new Error('unknown value of ssl, use sslmode');
     const { sslmode = 'prefer' } = options as { sslmode?: string };
     if (!SSL_MODES.includes(sslmode)) throw new Error(`unknown sslmode ${sslmode}`);
     // pg reads PGPASSWORD and PGPASSFILE if there is no password.
