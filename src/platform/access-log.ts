@@ -28,7 +28,8 @@ export class AccessLog implements ResponseObserver {
     const route = routeOf(request);
     const status = response.headersSent ? response.statusCode : 499;
     this.metrics.observeRequest(request, route, status, durationMs);
-    const level = levelOf(route, failure?.status ?? status);
+    const hasCause = failure && (failure.status >= 500 || failure.cause !== undefined);
+    const level = levelOf(route, failure?.status ?? status, hasCause);
     if (!this.logger.isLevelEnabled(level)) return;
     const caller = loggedCaller(request);
     this.logger[level](
@@ -48,7 +49,7 @@ export class AccessLog implements ResponseObserver {
         clientAddress: loggedAddress(request.clientAddress, this.settings.logging.clientAddress),
         replayed: (idempotencyKey && response.hasHeader('idempotent-replayed')) || undefined,
         aborted: response.writableFinished ? undefined : true,
-        ...(failure && failure.status >= 500 && causeOf(failure)),
+        ...(hasCause && causeOf(failure, level)),
       },
       'request',
     );
@@ -78,14 +79,14 @@ function loggedPath(target: string): string {
     .replace(/[^\x21-\x7e]/g, (byte) => `%${hexOf(byte)}`);
 }
 
-function levelOf(route: string, status: number): 'debug' | 'info' | 'warn' | 'error' {
+function levelOf(route: string, status: number, hasCause = false) {
   if (status >= 500 && status !== 503) return 'error';
   if (route.startsWith('/health/')) return 'debug';
-  return status === 503 ? 'warn' : 'info';
+  return status === 503 || hasCause ? 'warn' : 'info';
 }
 
-/** Returns one line of text for a 503, because in an outage all requests have the same cause. */
-function causeOf(failure: ServiceError) {
+/** Returns one line of text below `error`, because in an outage all requests have the same cause. */
+function causeOf(failure: ServiceError, level: string) {
   const cause = failure.cause ?? failure;
-  return failure.code === 'service_unavailable' ? { cause: describeCause(cause) } : { err: cause };
+  return level === 'error' ? { err: cause } : { cause: describeCause(cause) };
 }

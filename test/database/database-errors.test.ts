@@ -43,7 +43,7 @@ test.each<[result: object | undefined, errors: unknown[]]>([
   ],
   [
     { code: 'invalid_request', status: 400, message: OUT_OF_RANGE },
-    ['22003', '22021', '22P02', '22P05', '22001'].map(withCode),
+    ['22003', '22021', '22P05', '22001'].map(withCode),
   ],
   [{ code: 'not_found', status: 404 }, [new EntityNotFoundError('Toy', { id: 1 })]],
   [
@@ -52,6 +52,7 @@ test.each<[result: object | undefined, errors: unknown[]]>([
       ...['55000', '3D000', '23505', '42601', '42P01', 'XX000', 'ERR_INVALID_ARG_TYPE'].map(
         withCode,
       ),
+      ...['22P02', '22007', '22008'].map(withCode),
       new Error('no Connection terminated'),
     ],
   ],

@@ -250,3 +250,30 @@ test('the log contains no API key, wherever a caller sends it', async () => {
   await lineOf(failed);
   expect(store.service.output()).not.toContain(random.slice(0, 12));
 });
+
+describe('the cause of an error', () => {
+  const failing = useStore({ features: 'database' });
+
+  it.each<[name: string, status: number, line: LogLine]>([
+    ['type', 500, { level: 50, err: expect.objectContaining({ code: '22P02' }) }],
+    ['date', 500, { level: 50, err: expect.objectContaining({ code: '22008' }) }],
+    ['range', 400, { level: 40, cause: '22003: value is out of range for type integer' }],
+    [
+      'missing',
+      404,
+      { level: 40, cause: expect.stringContaining('find any entity of type "Toy"') },
+    ],
+    ['conflict', 409, { level: 40, cause: 'the inside' }],
+    ['gateway', 502, { level: 50, err: expect.objectContaining({ message: 'Frank' }) }],
+    ['plain', 404, { level: 30 }],
+  ])('%s › %i is in the log, without values of the request', async (name, status, line) => {
+    const response = await failing.api.get(`/v1/database/failures/${name}`);
+    expect(response.status).toBe(status);
+    expect(response.text).not.toMatch(/Frank|inside|22P02/);
+    const id = response.headers['x-request-id'];
+    const logged = await failing.service.waitForLog(({ requestId }) => requestId === id);
+    expect(logged).toMatchObject(line);
+    if (status === 404 && name === 'plain') expect(logged).not.toHaveProperty('cause');
+    if (name !== 'gateway') expect(JSON.stringify(logged)).not.toMatch(/Frank|99999999999/);
+  });
+});

@@ -25,11 +25,8 @@ const CONNECTION_MESSAGE =
  */
 const TEMPORARY_STATE = /^(?:08|28|53|57|58)|^(?:40001|40P01|55P03|25006|25P03)$/;
 
-/**
- * SQLSTATEs of a value that PostgreSQL cannot store: text that is too long or is not a value of the
- * column's type (as jsonb with a lone surrogate), a number or date out of its range, and NUL.
- */
-const UNSTORABLE_VALUE = /^(?:22001|22003|22007|22008|22021|22P02|22P05)$/;
+/** SQLSTATEs of text that is too long, numbers out of range, and NUL, which the caller has sent. */
+const UNSTORABLE_VALUE = /^(?:22001|22003|22021|22P05)$/;
 
 const UNAVAILABLE = [
   ConnectionFailedError,

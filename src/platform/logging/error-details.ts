@@ -29,9 +29,9 @@ export function describeCause(cause: unknown, depth = 1): string {
   return code === undefined || message.includes(code) ? message : `${code}: ${message}`;
 }
 
-/** PostgreSQL quotes the rejected value at the end of a data exception (SQLSTATE class 22). */
-function messageOf(error: Error): string {
-  return codeOf(error)?.startsWith('22') ? error.message.replace(/: ".*"$/s, '') : error.message;
+/** PostgreSQL quotes the rejected value in a data exception (SQLSTATE class 22), in any language. */
+function messageOf({ code, message }: Error & { code?: unknown }): string {
+  return String(code).startsWith('22') ? message.replace(/:? ["«»„“].*["«»“”]/s, '') : message;
 }
 
 function codeOf(error: Error): string | undefined {

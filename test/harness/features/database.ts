@@ -1,6 +1,7 @@
 // A feature that uses the database as a team's own code might.
-import { Controller, Module, Param, ParseEnumPipe, ParseIntPipe, Post } from '@nestjs/common';
-import { DataSource, EntityManager } from 'typeorm';
+import { BadGatewayException, ConflictException, Controller, Get, Module } from '@nestjs/common';
+import { NotFoundException, Param, ParseEnumPipe, ParseIntPipe, Post } from '@nestjs/common';
+import { DataSource, EntityManager, EntityNotFoundError } from 'typeorm';
 import { queryRows } from '#platform';
 
 const SELL = "UPDATE items SET status = 'sold' WHERE id = $1 AND status <> 'sold'";
@@ -15,6 +16,19 @@ const THEN = {
     }
   },
 };
+const CAUSE = { cause: new Error('the inside') };
+const throwing = (error: Error) => () => Promise.reject(error);
+/** Defects and rejections. Clients of the service learn nothing about the cause. */
+const FAILURES: Record<string, (manager: EntityManager) => Promise<unknown>> = {
+  type: (manager) => queryRows(manager, `SELECT 'Frank'::int`),
+  date: (manager) => queryRows(manager, `SELECT '2026-02-30'::date`),
+  range: (manager) => queryRows(manager, `SELECT $1::text::int`, ['99999999999']),
+  missing: throwing(new EntityNotFoundError('Toy', { name: 'Frank' })),
+  conflict: throwing(new ConflictException('Taken.', CAUSE)),
+  plain: throwing(new NotFoundException('No such toy.')),
+  gateway: throwing(new BadGatewayException('Frank', CAUSE)),
+};
+
 const NAMES = { done: 'done', fails: 'fails', hangs: 'hangs' } as const;
 
 @Controller('database')
@@ -23,6 +37,11 @@ class DatabaseController {
     private readonly dataSource: DataSource,
     private readonly manager: EntityManager,
   ) {}
+
+  @Get('failures/:name')
+  fail(@Param('name') name: string) {
+    return FAILURES[name]?.(this.manager);
+  }
 
   /** Returns whether the transaction sees its change. */
   @Post('sales/:id/:then')

@@ -126,8 +126,8 @@ function receiveBytes(request: Request, arriving: ArrivingBodies): Promise<Buffe
     }
     request.on('data', receive).once('end', end);
     // The client has disconnected. Only the log shows this error.
-    request.once('error', (cause) =>
-      end(new ServiceError('invalid_request', 'The request body ended early.', { cause })),
+    request.once('error', () =>
+      end(new ServiceError('invalid_request', 'The request body ended early.')),
     );
   });
 }

@@ -33,10 +33,10 @@ export function parseJson(bytes: Buffer): unknown {
   checkSize(text);
   try {
     return parseExact(text);
-  } catch (error) {
+  } catch {
     const isShort = text.length <= MAX_LOCATED_LENGTH;
     const where = isShort ? ` from character ${positionOf(text) + 1} on` : '';
-    throw malformedJson(`is not JSON${where}`, error);
+    throw malformedJson(`is not JSON${where}`);
   }
 }
 
@@ -109,6 +109,6 @@ export function exactNumber(token: string): number | bigint {
 }
 
 /** Returns the 400 for a body that cannot be parsed. @param problem completes "The request body …" */
-function malformedJson(problem: string, cause?: unknown): ServiceError {
-  return new ServiceError('malformed_json', `The request body ${problem}.`, { cause });
+function malformedJson(problem: string): ServiceError {
+  return new ServiceError('malformed_json', `The request body ${problem}.`);
 }

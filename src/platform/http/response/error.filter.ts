@@ -25,7 +25,7 @@ function unknownError(cause: unknown): ServiceError {
     Error & { expose: boolean; statusCode: number }
   >;
   if (expose && statusCode !== undefined) {
-    return fromHttpException(new HttpException(message ?? '', statusCode, { cause }));
+    return fromHttpException(new HttpException(message ?? '', statusCode));
   }
   return new ServiceError('internal_error', undefined, { cause });
 }
@@ -40,5 +40,6 @@ function fromHttpException(cause: HttpException): ServiceError {
   const message =
     (Array.isArray(set) ? `${set.join('; ')}.` : set) || `${STATUS_CODES[status] ?? 'Error'}.`;
   const when = status < 500 ? message : ERRORS.internal_error.when;
-  return new ServiceError({ code: codeOfStatus(status), status, when }, undefined, { cause });
+  const options = { cause: status < 500 ? cause.cause : cause };
+  return new ServiceError({ code: codeOfStatus(status), status, when }, undefined, options);
 }
