@@ -131,6 +131,15 @@ afterAll(async () => {
     expect(await service.close()).toBe(0);
   });
 
+  test('the server starts, and the service writes, although the role is set to read-only', async () => {
+    await start();
+    const { user } = opened.connection as { user: string };
+    await query(opened, `alter role ${user} set default_transaction_read_only = on`);
+    expect(await service.close()).toBe(0);
+    await start();
+    expect(await service.close()).toBe(0);
+  });
+
   test('after kill -9 of PostgreSQL, the service logs it and ends with exit code 1', async () => {
     const running = await startBuiltService({ DATA_DIR: dataDir, SHUTDOWN_GRACE_SECONDS: '0.5' });
     process.kill(postmasterOf(dataDir), 'SIGKILL');

@@ -1,10 +1,8 @@
 import { ApiClient, type ApiResponse, send, type RequestOptions } from '../harness/http/client.js';
 import { expectError, expectRateLimitHeaders } from '../harness/http/error-response.js';
-import { createDatabase } from '../harness/database/database.js';
 import { createOwner, createItems } from '../harness/database/factories.js';
 import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { useStore } from '../harness/http/store.js';
-import { metric } from '../harness/service/metrics.js';
 import { startService } from '../harness/service/service.js';
 
 const LARGE = Buffer.alloc(102_401, 'a');
@@ -186,20 +184,4 @@ test('the limit of an address is checked before the API key, and not for health 
   expect(checks).toEqual(expect.objectContaining({ database: 'up', shutdown: 'no' }));
   expect(checks).not.toHaveProperty('redis');
   await limited.close();
-});
-
-test('GET /health/ready › 200 and "degraded" while the database accepts no writes', async () => {
-  const database = await createDatabase();
-  await database.query(`ALTER DATABASE "${database.name}" SET default_transaction_read_only = on`);
-  const readOnly = await startService({ database });
-  const { status, json } = await send(readOnly, '/health/ready');
-  expect([status, json]).toMatchObject([
-    200,
-    { status: 'degraded', checks: { database: 'read-only' } },
-  ]);
-  expect(await metric(readOnly, 'ready')).toBe(1);
-  expect(await metric(readOnly, 'component_up{component="database"}')).toBe(1);
-  expect(await metric(readOnly, 'component_up{component="database_writes"}')).toBe(0);
-  await readOnly.close();
-  await database.close();
 });

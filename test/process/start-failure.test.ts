@@ -13,7 +13,9 @@ const SCRIPT = join(__dirname, '../../reports/product/test/harness/programs/fail
 
 const database = useDatabase();
 const empty = useDatabase({ template: 'template0' });
-const readOnly = useDatabase({ template: 'template0' });
+const latin = useDatabase({
+  template: `template0 ENCODING 'LATIN1' LOCALE_PROVIDER libc LOCALE 'C'`,
+});
 /** Accepts connections and sends nothing. */
 let silent: Server;
 let takenPort: number;
@@ -24,7 +26,6 @@ beforeAll(async () => {
   takenPort = (silent.address() as AddressInfo).port;
   await database.query(`CREATE ROLE ${ROLE} LOGIN`);
   closeBeforeDatabases(() => database.query(`DROP ROLE ${ROLE}`));
-  await readOnly.query(`ALTER DATABASE ${readOnly.name} SET default_transaction_read_only = on`);
 });
 afterAll(() => silent.close());
 
@@ -72,9 +73,14 @@ const FAILURES: [title: string, env: () => Environment, line: RegExp][] = [
     /^DATABASE_URL: permission denied for schema public$/,
   ],
   [
-    'a standby without the schema',
-    () => ({ DATABASE_URL: readOnly.url }),
-    /^DATABASE_URL: cannot execute CREATE TABLE in a read-only transaction$/,
+    'a database in LATIN1',
+    () => ({ DATABASE_URL: latin.url }),
+    /^DATABASE_URL: The database cannot be used: server_encoding must be UTF8, but is LATIN1$/,
+  ],
+  [
+    'a database in LATIN1, without migrations',
+    () => ({ DATABASE_URL: latin.url, MIGRATE_ON_START: 'false' }),
+    /^DATABASE_URL: The database cannot be used: server_encoding must be UTF8, but is LATIN1$/,
   ],
   ...['/dev/null/x', '/proc/x'].map((DATA_DIR): (typeof FAILURES)[number] => [
     `DATA_DIR that cannot be created: ${DATA_DIR}`,

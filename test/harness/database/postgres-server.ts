@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -117,6 +117,13 @@ export class PostgresServer {
     await this.end('SIGKILL');
     // They notice that the first one has stopped.
     while (pids.some(isAlive)) await sleep(10);
+  }
+
+  /** Stops the server, and starts it as a standby that has all of its data and no primary. */
+  async restartAsStandby(): Promise<void> {
+    await this.end('SIGINT');
+    writeFileSync(join(this.data, 'standby.signal'), '');
+    await this.start();
   }
 
   /** Ends it, whatever state it is in, and removes its folder. */

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hashKey } from '../../../src/platform/access/key-format.js';
 import { keyMakerOf } from '../../harness/database/api-keys.js';
@@ -9,7 +10,13 @@ import { limitsOf } from '../../harness/rate-limit/limits.js';
 import { MixedLoad, type Sent } from '../../harness/http/mixed-load.js';
 import { findPostgresPrograms } from '../../harness/database/postgres-programs.js';
 import { PostgresServer } from '../../harness/database/postgres-server.js';
-import { type BuiltService, startBuiltService } from '../../harness/service/service.js';
+import { Cli } from '../../harness/processes/command.js';
+import { metric } from '../../harness/service/metrics.js';
+import {
+  type BuiltService,
+  spawnBuiltService,
+  startBuiltService,
+} from '../../harness/service/service.js';
 
 const MAX_RESPONSE_MS = 5_000;
 /** Requests that the load has in progress at a time. */
@@ -207,5 +214,37 @@ interface Health {
     expect(load.broken.length).toBeGreaterThan(0);
     const { acknowledged } = await expectAnimals(load);
     expect(acknowledged).toBe(load.sent.length);
+  });
+});
+
+(programs === undefined ? describe.skip : describe)('a standby', () => {
+  let server: PostgresServer;
+  let empty: string;
+  beforeAll(async () => {
+    server = await PostgresServer.create(programs!, { fsync: 'off' });
+    await server.query('CREATE DATABASE empty TEMPLATE template0');
+    empty = server.url.replace(/postgres$/, 'empty');
+    await server.restartAsStandby();
+  });
+  afterAll(() => server.remove());
+
+  test('GET /health/ready › 200 and "degraded", because the database accepts no writes', async () => {
+    const service = await startBuiltService({ DATABASE_URL: server.url });
+    const { status, json } = await send(service, '/health/ready');
+    const degraded = { status: 'degraded', checks: { database: 'read-only' } };
+    expect([status, json]).toMatchObject([200, degraded]);
+    expect(await metric(service, 'ready')).toBe(1);
+    expect(await metric(service, 'component_up{component="database"}')).toBe(1);
+    expect(await metric(service, 'component_up{component="database_writes"}')).toBe(0);
+    await service.stop();
+  });
+
+  test('without the schema › the start and db migrate exit with 1 and one line', async () => {
+    const error = 'cannot execute CREATE TABLE in a read-only transaction';
+    const cli = new Cli({ DATABASE_URL: empty });
+    expect(await cli.failure(1, 'db', 'migrate')).toBe(`25006: ${error}`);
+    const service = spawnBuiltService({ DATABASE_URL: empty });
+    expect(await once(service.process, 'close')).toEqual([1, null]);
+    expect(service.output()).toBe(`DATABASE_URL: ${error}\n`);
   });
 });

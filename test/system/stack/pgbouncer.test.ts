@@ -7,10 +7,15 @@ import { Client } from 'pg';
 import { findPostgresPrograms } from '../../harness/database/postgres-programs.js';
 import { PostgresServer, USER } from '../../harness/database/postgres-server.js';
 import { ApiClient } from '../../harness/http/client.js';
+import { expectError } from '../../harness/http/error-response.js';
 import { Cli } from '../../harness/processes/command.js';
 import { freePort } from '../../harness/processes/free-port.js';
 import { until } from '../../harness/run/until.js';
-import { startService, type TestService } from '../../harness/service/service.js';
+import {
+  spawnBuiltService,
+  startService,
+  type TestService,
+} from '../../harness/service/service.js';
 import { readProjectFile } from '../../harness/stack/compose-file.js';
 
 const PROGRAM = '/usr/sbin/pgbouncer';
@@ -122,5 +127,37 @@ const statements = [...section.matchAll(/--command="([^"]*)"/g)].map(([, sql = '
     const statement = client.query('SELECT pg_sleep(60)');
     await expect(statement).rejects.toMatchObject({ code: '57014' });
     await client.end();
+  });
+
+  describe('with settings of the role', () => {
+    /** Lets PgBouncer open new sessions. */
+    async function setRole(name: string, value: string): Promise<void> {
+      await server.query(`ALTER ROLE pets_service SET ${name} = '${value}'`);
+      await stopPooler();
+      await startPooler();
+    }
+    afterEach(() => server.query('ALTER ROLE pets_service RESET ALL'));
+
+    test.each([
+      ['DateStyle', 'German, DMY'],
+      ['TimeZone', 'Asia/Kathmandu'],
+      ['IntervalStyle', 'iso_8601'],
+      ['bytea_output', 'escape'],
+      ['default_transaction_isolation', 'serializable'],
+    ])('%s=%s › no replica starts, and a running one sends 503', async (name, value) => {
+      await setRole(name, value);
+      const replica = spawnBuiltService({ DATABASE_URL: pooled(), MIGRATE_ON_START: 'false' });
+      expect(await once(replica.process, 'close')).toEqual([1, null]);
+      expect(replica.output()).toMatch(
+        RegExp(`^DATABASE_URL: .*${name} must be [^\\n]+, but is ${value}\\n$`),
+      );
+      expectError(await clients[0]!.get('/v1/items'), 503, 'service_unavailable');
+    });
+
+    test('with which results are the same › the replicas respond again', async () => {
+      await server.query(`ALTER ROLE pets_service SET timezone = 'Etc/UTC'`);
+      await setRole('datestyle', 'ISO, DMY');
+      await until(async () => (await clients[0]!.get('/v1/items')).status === 200);
+    });
   });
 });

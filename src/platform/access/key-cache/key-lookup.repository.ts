@@ -35,7 +35,7 @@ function toKey(columns: Columns): KeyState {
   const [keyId, ownerId, owner, plan, limitPerMinute, limitPerDay, ...ofKey] = columns;
   const [firstKeyId, unbanCount, expiresAt, revoked] = ofKey;
   const limits = limitsOf({ plan, limitPerMinute, limitPerDay });
-  const expiresAtMs = expiresAt?.getTime();
+  const expiresAtMs = expiresAt === null ? undefined : expiresAt.getTime();
   return { keyId, ownerId, owner, plan, limits, firstKeyId, unbanCount, expiresAtMs, revoked };
 }
 

@@ -154,8 +154,8 @@ class EmbeddedDatabase {
       // Not the service's database, so that it can be dropped.
       database: 'postgres',
       application_name: `${use} ${process.pid}`,
-      connectionTimeoutMillis: TIMEOUT_MS,
-      query_timeout: TIMEOUT_MS,
+      options: '-c default_transaction_read_only=off',
+      ...{ connectionTimeoutMillis: TIMEOUT_MS, query_timeout: TIMEOUT_MS },
     });
     session.on('error', () => undefined);
     session.once('end', () => {

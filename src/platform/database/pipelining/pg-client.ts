@@ -1,11 +1,11 @@
 // A pg client that prepares its statements, runs batches of them, and limits the time of each
 // response. It saves planning in the server, and one timer per statement (docs/performance.md). It
-// relies on undocumented members of pg's Client and Connection (`connection`, `stream`,
-// `processID`, `readyForQuery`). If an upgrade of pg changes these, the tests of this folder fail;
-// use pg's `query_timeout` and named queries instead.
+// relies on undocumented members of pg's Client and Connection (Internals). If an upgrade of pg
+// changes these, the tests of this folder fail; use pg's `query_timeout` and named queries instead.
 import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import pg from 'pg';
+import { StartError } from '../../errors/start-error.js';
 import { traceStatement } from '../../tracing/spans.js';
 import {
   type BatchDone,
@@ -20,6 +20,15 @@ export interface PgClientConfig extends pg.ClientConfig {
   /** How long a response may take; by default without a limit. */
   responseTimeoutMs?: number;
 }
+
+/** The settings that results depend on. In a pooler's sessions, EQUIVALENT values fit too. */
+const SESSION: Readonly<Record<string, string>> = {
+  ...{ DateStyle: 'ISO, MDY', IntervalStyle: 'postgres', TimeZone: 'UTC', bytea_output: 'hex' },
+  ...{ client_encoding: 'UTF8', extra_float_digits: '1', standard_conforming_strings: 'on' },
+  ...{ default_transaction_isolation: 'read committed', default_transaction_read_only: 'off' },
+  ...{ server_encoding: 'UTF8', synchronous_commit: 'on' },
+};
+const EQUIVALENT = /^DateStyle=ISO, |^TimeZone=(?:Etc\/)?(?:GMT|UCT|UTC)$|=remote_apply$/;
 
 /** Members of pg's Client that its types omit. */
 interface Internals {
@@ -66,13 +75,22 @@ export class PgClient extends pg.Client {
    * Changes PostgreSQL's settings of the session. A connection pooler may run each transaction in
    * another session, where neither settings nor prepared statements of this connection exist. The
    * process number that it reports is its own. Nothing is changed or prepared there.
+   *
+   * @throws StartError if a setting of that session, or the encoding of the database, does not fit
    */
-  async startSession(settings: Readonly<Record<string, string | number>>): Promise<void> {
-    const { processID } = this.internals;
-    const sql = `SELECT set_config(key, value, false) FROM json_each_text($1) WHERE pg_backend_pid() = $2`;
+  async startSession(limits: Readonly<Record<string, string | number>>): Promise<void> {
+    const settings = JSON.stringify({ ...limits, ...SESSION });
+    const sql = `
+      SELECT key, own, CASE WHEN own AND key <> 'server_encoding' THEN set_config(key, value, false)
+                            ELSE current_setting(key) END AS value
+        FROM json_each_text($1), (SELECT pg_backend_pid() = $2 AS own) AS session`;
     this.preparesStatements = false;
-    const { rows } = await this.query(sql, [JSON.stringify(settings), processID]);
-    this.preparesStatements = rows.length > 0;
+    const { rows } = await this.query(sql, [settings, this.internals.processID]);
+    for (const { key, value } of rows as { key: string; value: string }[]) {
+      if (value === (SESSION[key] ?? value) || EQUIVALENT.test(`${key}=${value}`)) continue;
+      throw new StartError(`${key} must be ${SESSION[key]}, but is ${value}`);
+    }
+    this.preparesStatements = (rows[0] as { own: boolean }).own;
   }
 
   /** Runs statements as one transaction. */

@@ -54,7 +54,14 @@ export const columnTypes = {
     if (type === pg.types.builtins.INT8) return parseInt8;
     // pg would return a moment that depends on the time zone of the process.
     if (type === pg.types.builtins.DATE) return String;
-    return pg.types.getTypeParser(type) as ColumnParser;
+    const parse = pg.types.getTypeParser(type) as ColumnParser;
+    if (type !== pg.types.builtins.TIMESTAMP && type !== pg.types.builtins.TIMESTAMPTZ)
+      return parse;
+    return (text) => {
+      const time = parse(text);
+      if (time !== null && !Number.isNaN(Number(time))) return time;
+      throw new Error('PostgreSQL returned a timestamp that cannot be parsed');
+    };
   },
 } satisfies pg.CustomTypesConfig;
 
@@ -74,7 +81,7 @@ export class Statement {
   constructor(
     readonly text: string,
     private readonly values: readonly Parameter[],
-    private readonly resolve?: (rows: unknown[][]) => void,
+    private resolve?: (rows: unknown[][]) => void,
     private readonly reject?: (error: unknown) => void,
   ) {}
 
@@ -109,9 +116,14 @@ export class Statement {
   }
 
   addRow({ fields }: DataRow): void {
-    for (let index = 0; index < fields.length; index++) {
-      const text = fields[index] as string | null;
-      if (text !== null) fields[index] = this.parsers[index]?.(text);
+    try {
+      for (let index = 0; index < fields.length; index++) {
+        const text = fields[index] as string | null;
+        if (text !== null) fields[index] = this.parsers[index]?.(text);
+      }
+    } catch (error) {
+      // Thrown here, it would end the process.
+      this.resolve = () => this.reject?.(error);
     }
     this.rows.push(fields);
   }

@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { context } from '@opentelemetry/api';
 import pg from 'pg';
+import { StartError } from '../../errors/start-error.js';
 import { describeCause } from '../../logging/error-details.js';
 import { UNTRACED } from '../../tracing/spans.js';
 
@@ -18,10 +19,8 @@ export class ConnectionFailedError extends Error {
   override readonly name = 'ConnectionFailedError';
 
   constructor(cause: unknown) {
-    const failure =
-      cause instanceof pg.DatabaseError
-        ? 'The database rejected the connection'
-        : 'The database cannot be reached';
+    let failure = `The database cannot be ${cause instanceof StartError ? 'used' : 'reached'}`;
+    if (cause instanceof pg.DatabaseError) failure = 'The database rejected the connection';
     super(`${failure}: ${describeCause(cause)}`, { cause });
   }
 }
