@@ -127,7 +127,7 @@ describe('the Logger of NestJS', () => {
 
 test('what is logged before an exit is written, even if a pipe cannot hold it', async () => {
   const script = `
-    import { createLog } from '../../reports/product/src/platform/logging/logger.js';
+    import { createLog } from './reports/product/src/platform/logging/logger.js';
     const { logger } = await createLog({ level: 'info', bufferBytes: 1_000_000 });
     for (let line = 0; line < 1_000; line++) logger.info('x'.repeat(200));
     process.exit();`;
