@@ -93,6 +93,9 @@ function isRejected(parser: (text: string) => unknown, text: string): boolean {
 }
 
 describe('jsonText', () => {
+  function returnThis(this: unknown): unknown {
+    return this;
+  }
   it.each<[value: unknown, text: string]>([
     [
       [-9223372036854775808n, [0n, { a: 9223372036854775807n }]],
@@ -106,8 +109,23 @@ describe('jsonText', () => {
     [{ a: undefined, b: () => 1, c: null }, '{"c":null}'],
     [Object.create({ inherited: 1 }, { own: { value: 1, enumerable: true } }), '{"own":1}'],
     [undefined, 'null'],
+    [{ toJSON: () => undefined }, 'null'],
+    [[Object(9223372036854775807n)], '[9223372036854775807]'],
   ])('serializes %p', (value, text) => {
     expect(jsonText(value)).toBe(text);
+  });
+
+  const once = { toJSON: (name: string) => ({ name, toJSON: () => 'twice' }) };
+  it.each<[title: string, value: unknown]>([
+    ['boxed values', [Object(1), new String('a"b'), Object(false), Object(Symbol('a'))]],
+    ['boxed members', { a: Object(NaN), b: { toJSON: () => new String('c') } }],
+    ['symbols', { a: Symbol('a'), [Symbol('b')]: 1, c: [Symbol('c')], d: 1 }],
+    ['toJSON() without a result', { a: { toJSON: () => undefined }, b: [{ toJSON: () => test }] }],
+    ['toJSON() of a function', { a: Object.assign(() => 1, { toJSON: () => 2 }) }],
+    ['toJSON(), called once, with a name', { a: once, b: [once, [once]] }],
+    ['a value that its toJSON() returns', Object.assign([1], { toJSON: returnThis })],
+  ])('serializes %s like JSON.stringify', (_title, value) => {
+    expect(jsonText(value)).toBe(JSON.stringify(value));
   });
 
   it('serializes like JSON.stringify', async () => {

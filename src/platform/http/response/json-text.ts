@@ -1,3 +1,5 @@
+import { isBigIntObject, isBoxedPrimitive } from 'node:util/types';
+
 /** Text that needs no escaping: no quotation mark, backslash, control character or surrogate. */
 const PLAIN = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/;
 
@@ -7,42 +9,45 @@ const MAX_NAME_TEXTS = 1_000;
 
 /**
  * Serializes a value as JSON (RFC 8259). Unlike `JSON.stringify`, it writes a bigint as an integer
- * with all digits. It omits undefined properties and calls `toJSON`, as `JSON.stringify` does.
+ * with all digits, and a value that has no JSON, such as undefined, as null. It does not know
+ * `JSON.rawJSON`.
  */
 export function jsonText(value: unknown): string {
-  switch (typeof value) {
-    case 'string':
-      return stringText(value);
-    case 'bigint':
-      return value.toString();
-    case 'object':
-      return value === null ? 'null' : objectText(value);
-    case 'number':
-    case 'boolean':
-      return JSON.stringify(value);
-    default:
-      return 'null';
-  }
+  return memberText(value, '') ?? 'null';
 }
 
-function objectText(value: object): string {
-  const { toJSON } = value as { toJSON?: () => unknown };
-  if (typeof toJSON === 'function') return jsonText(toJSON.call(value));
-  return Array.isArray(value) ? arrayText(value) : membersText(value as Record<string, unknown>);
+/** Returns undefined for a value that has no JSON. The name is for `toJSON`. */
+function memberText(value: unknown, name: string | number): string | undefined {
+  if (typeof value === 'string') return stringText(value);
+  if (typeof value === 'bigint') return value.toString();
+  const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function';
+  return isObject ? objectText(value, name) : JSON.stringify(value);
+}
+
+function objectText(object: object, name: string | number): string | undefined {
+  const { toJSON } = object as { toJSON?: unknown };
+  const value: unknown = typeof toJSON === 'function' ? toJSON.call(object, String(name)) : object;
+  if (typeof value === 'function') return undefined;
+  if (typeof value !== 'object' || value === null) return memberText(value, name);
+  if (Array.isArray(value)) return arrayText(value);
+  // The comparison is faster, and rules out ordinary objects.
+  if (value.valueOf !== Object.prototype.valueOf && isBoxedPrimitive(value))
+    return isBigIntObject(value) ? String(value) : JSON.stringify(value);
+  return membersText(value as Record<string, unknown>);
 }
 
 function arrayText(items: readonly unknown[]): string {
   let text = '';
-  for (const item of items) text += (text && ',') + jsonText(item);
+  for (let index = 0; index < items.length; index++)
+    text += (text && ',') + (memberText(items[index], index) ?? 'null');
   return `[${text}]`;
 }
 
 function membersText(value: Readonly<Record<string, unknown>>): string {
   let text = '';
   for (const name of Object.keys(value)) {
-    const member = value[name];
-    if (member === undefined || typeof member === 'function') continue;
-    text += (text && ',') + nameText(name) + jsonText(member);
+    const member = memberText(value[name], name);
+    if (member !== undefined) text += (text && ',') + nameText(name) + member;
   }
   return `{${text}}`;
 }
