@@ -16,7 +16,7 @@ import { createInterface } from 'node:readline';
  * @property {string} request the method and the path
  * @property {string} [key] instead of the demo API key; empty for none; SAVED is the text saved last
  * @property {unknown} [json]
- * @property {Record<string, string>} [form] the files of a multipart body
+ * @property {Record<string, string>} [form] the files of a multipart body, by field. The file of `a` is `a-ñ.txt`
  * @property {number} status
  * @property {string} [body] without it, an error must have the Error shape
  * @property {Record<string, string>} [has] headers of the response
@@ -134,7 +134,7 @@ async function check({ request, status, json, form, body, has = {}, save, ...res
   if (json !== undefined) headers.set('content-type', 'application/json');
   const files = new FormData();
   for (const [name, text] of Object.entries(form ?? {})) {
-    files.set(name, new Blob([text]), `${name}.txt`);
+    files.set(name, new Blob([text]), `${name}-ñ.txt`);
   }
   const sent = form ? files : JSON.stringify(json);
   const signal = AbortSignal.timeout(15_000);

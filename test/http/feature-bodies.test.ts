@@ -1,7 +1,9 @@
-import type { ApiResponse } from '../harness/http/client.js';
+import { exampleOf } from '../harness/features/examples.js';
+import { ApiClient, type ApiResponse } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
 import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { useStore } from '../harness/http/store.js';
+import { startService } from '../harness/service/service.js';
 
 const MEBIBYTE = 1_048_576;
 const MULTIPART = 'Content-Type: multipart/form-data; boundary=b';
@@ -52,6 +54,22 @@ test('POST to a route with FileInterceptor › 201, larger than a JSON body; 400
   expect(expectError(await upload(10), 400, 'invalid_request')).toContain('title');
   const { json: error } = await upload(700_000, 'Rope');
   expect(error).toEqual({ code: 'payload_too_large', message: 'File too large', status: 413 });
+});
+
+test('POST of a file to the example of multer › the name of the file, with letters outside ASCII', async () => {
+  const features = exampleOf('packages/multer').modules;
+  const service = await startService({ database: store.database, features });
+  const api = new ApiClient(service, store.owner.key);
+  for (const name of ['Straße.txt', '写真 🐕.txt']) {
+    const form = new FormData();
+    form.set('photo', new Blob(['a']), name);
+    const request = new Request('http://localhost', { method: 'POST', body: form });
+    const headers = { 'Content-Type': String(request.headers.get('content-type')) };
+    const body = Buffer.from(await request.arrayBuffer());
+    const { json } = await api.send('/v1/photos', { method: 'POST', headers, body });
+    expect(json).toEqual({ name, bytes: 1 });
+  }
+  await service.close();
 });
 
 test('POST of a file › 503 while other uploads take all the room, and none of it after they have ended', async () => {

@@ -11,7 +11,8 @@ import { FileInterceptor } from '@nestjs/platform-express';
 @Controller('photos')
 export class PhotosController {
   @Post()
-  @UseInterceptors(FileInterceptor('photo'))
+  // Without it, letters of `originalname` outside ASCII are garbled.
+  @UseInterceptors(FileInterceptor('photo', { defParamCharset: 'utf8' }))
   upload(@UploadedFile() photo?: Express.Multer.File): { name: string; bytes: number } {
     if (photo === undefined) throw new BadRequestException('The part photo is missing.');
     return { name: photo.originalname, bytes: photo.size };

@@ -31,7 +31,7 @@ export async function createProduct() {
     ['src/team.module.js', team.get('src/app.module.js') ?? ''],
     ['src/app.module.js', STORE],
   ]);
-  for (const name of ['categories', 'orders']) {
+  for (const name of ['categories', 'orders', 'packages/multer']) {
     // Their migrations are executed by their tests only.
     const files = [...(await compile(`examples/${name}`, `src/${name}`))].filter(
       ([path]) => !path.includes('migrations'),
@@ -40,7 +40,8 @@ export async function createProduct() {
       .map(([path]) => basename(path))
       .filter((path) => path.endsWith('module.js'));
     const index = modules.map((path) => `...Object.values(await import('./${path}'))`);
-    files.push([`src/${name}/index.js`, `export default [${index.join()}];\n`]);
+    const isModule = "filter(({ name }) => name.endsWith('Module'))";
+    files.push([`src/${name}/index.js`, `export default [${index.join()}].${isModule};\n`]);
     for (const [path, code] of files) product.set(path, code);
   }
   writeFolder(TEAM_FOLDER, team);
