@@ -144,6 +144,16 @@ export default defineConfig(
         },
         {
           selector:
+            'CallExpression[callee.name=/^(Throttle|SkipThrottle)$/] > ObjectExpression > Property:not([key.name="default"], [key.value="default"])',
+          message: 'The platform has one throttler, `default`. Another name has no effect.',
+        },
+        {
+          selector:
+            'CallExpression[callee.name="Throttle"] Property Property:not([key.name=/^(limit|ttl)$/], [key.value=/^(limit|ttl)$/])',
+          message: 'The platform ignores this option. It has `limit` and `ttl`.',
+        },
+        {
+          selector:
             'PropertyDefinition:has(Decorator Literal[value=/^(bigint|int8)$/]):not(:has(Property[key.name="transformer"])):has(TSTypeAnnotation :matches(TSStringKeyword, TSNumberKeyword))',
           message: 'An int8 column is a bigint. Declare the property as bigint.',
         },

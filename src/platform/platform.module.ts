@@ -1,5 +1,5 @@
 import { Global, Module, type Type } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD, APP_PIPE, DiscoveryModule } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
 import { ClsModule } from 'nestjs-cls';
 import type { Logger } from 'pino';
@@ -46,6 +46,7 @@ export function platformModule(options: AppOptions, logger: Logger): Type {
       ScheduleModule.forRoot(),
       DatabaseModule.forRoot(database, settings.database, schemaCurrent),
       AuthModule,
+      DiscoveryModule,
       RateLimitModule,
       EventsModule,
       ...features,

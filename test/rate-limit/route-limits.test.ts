@@ -2,7 +2,8 @@ import { unknownKey } from '../harness/database/api-keys.js';
 import { createOwner } from '../harness/database/factories.js';
 import { ApiClient } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
-import { useStore } from '../harness/http/store.js';
+import { featureFile, useStore } from '../harness/http/store.js';
+import { startService } from '../harness/service/service.js';
 import { limitsOf, rateLimitHeaders, sequentially } from '../harness/rate-limit/limits.js';
 
 const THROTTLED = '/v1/reports/monthly';
@@ -67,6 +68,20 @@ describe('GET of a route with @Throttle()', () => {
     expect(response.status).toBe(429);
     expect(response.headers['ratelimit']).toBe('"minute";r=48;t=60, "route";r=0;t=10');
   });
+});
+
+it.each<[place: string, name: string, option: string]>([
+  ['method', 'name', 'TTLshort'],
+  ['class', 'name', 'TTLshort'],
+  ['method', 'one-of-two', 'TTLlong'],
+  ['class', 'skip', 'SKIPshort'],
+  ['method', 'function', 'LIMITdefault'],
+  ['class', 'option', 'BLOCK_DURATIONdefault'],
+])('the start rejects an option that has no effect: %s, %s', async (place, name, option) => {
+  const features = `${featureFile('ignored-throttlers')}?${place}=${name}`;
+  await expect(startService({ database: store.database, features })).rejects.toThrow(
+    new RegExp(`StartError: LimitedController: .* only 'default', and numbers \\(${option}\\)\n`),
+  );
 });
 
 describe.each(['/v1/plain/skipped', '/v1/uncounted/skipped', '/v1/reports/skipped'])(

@@ -3,9 +3,11 @@ import {
   type ExecutionContext,
   Injectable,
   Logger,
+  type OnModuleInit,
   RequestMethod,
 } from '@nestjs/common';
 import { METHOD_METADATA } from '@nestjs/common/internal';
+import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { loggedCaller } from '../access/authenticator.js';
 import type { KeyState } from '../access/caller.js';
 import { SKIP_THROTTLE } from '../access/public.decorator.js';
@@ -13,6 +15,7 @@ import { MINUTE_MS } from '../config/clock.js';
 import { Settings } from '../config/settings.js';
 import { ERRORS } from '../errors/catalogue.js';
 import { ServiceError } from '../errors/service-error.js';
+import { StartError } from '../errors/start-error.js';
 import {
   clientNetwork,
   requestOf,
@@ -40,7 +43,7 @@ const TTL = 'THROTTLER:TTLdefault';
  * docs/decisions/0001 explains why this guard does not extend ThrottlerGuard.
  */
 @Injectable()
-export class PlanThrottlerGuard implements CanActivate {
+export class PlanThrottlerGuard implements CanActivate, OnModuleInit {
   private readonly logger = new Logger(PlanThrottlerGuard.name);
   /** Cached keys are immutable, so each has one budget. */
   private readonly ownerBudgets = new WeakMap<KeyState, Budget>();
@@ -49,9 +52,27 @@ export class PlanThrottlerGuard implements CanActivate {
   constructor(
     private readonly storage: LimitStorage,
     private readonly settings: Settings,
+    private readonly discovery: DiscoveryService,
   ) {
     const { anonymousRequestsPerMinute } = settings.limits;
     this.addressQuotas = [new Quota('minute', anonymousRequestsPerMinute, MINUTE_MS)];
+  }
+
+  /** @throws StartError for an option of `@Throttle()` or `@SkipThrottle()` that this guard ignores */
+  onModuleInit(): void {
+    const scanner = new MetadataScanner();
+    for (const { metatype } of this.discovery.getControllers()) {
+      const { name, prototype } = metatype as { name: string; prototype: Record<string, object> };
+      const methods = scanner.getAllMethodNames(prototype).map((method) => prototype[method]);
+      for (const target of [metatype, ...methods] as object[])
+        for (const key of (Reflect.getMetadataKeys(target) as unknown[]).map(String)) {
+          const type = typeof Reflect.getMetadata(key, target);
+          const isRead = [LIMIT, TTL, SKIP_THROTTLE].includes(key) && type !== 'function';
+          if (isRead || type === 'undefined' || !key.startsWith('THROTTLER:')) continue;
+          const rule = "@Throttle() and @SkipThrottle() accept only 'default', and numbers";
+          throw new StartError(`${name}: ${rule} (${key.slice(10)})`);
+        }
+    }
   }
 
   /** @throws ServiceError rate_limit_exceeded or api_key_banned, with `Retry-After` */
