@@ -1,6 +1,7 @@
 import { constants } from 'node:os';
 import type { ServerSettings } from './platform/config/server-settings.js';
 import { Settings } from './platform/config/settings.js';
+import { loadEnvFile } from './platform/config/text-file.js';
 import { locateDatabase } from './platform/database/database-location.js';
 import { StartError } from './platform/errors/start-error.js';
 import { createLog, type Log } from './platform/logging/logger.js';
@@ -21,6 +22,7 @@ try {
 }
 
 async function runProcess(): Promise<void> {
+  loadEnvFile();
   const settings = new Settings();
   const log = await createLog(settings.logging);
   const { logger } = log;

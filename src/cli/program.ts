@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { loadEnvFile } from '../platform/config/text-file.js';
 import { VERSION } from '../platform/config/version.js';
 import type { Seed } from '../platform/database/sql.js';
 import { addCommand } from './command.js';
@@ -15,6 +16,7 @@ const WRONG_USAGE = 2;
 /** Runs a command and prints a failure as one line. Returns the exit code. */
 export async function run(args: readonly string[]): Promise<number> {
   try {
+    loadEnvFile();
     const words = args.length > 0 ? args : ['--help'];
     await createProgram(words[0] === 'db' ? await loadSeeds() : []).parseAsync(words, {
       from: 'user',

@@ -1,4 +1,5 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Module, type OnApplicationBootstrap } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
@@ -7,6 +8,7 @@ import { ApiKey } from '../platform/access/api-key.entity.js';
 import { hashKey } from '../platform/access/key-format.js';
 import { Owner } from '../platform/access/owner.entity.js';
 import { Settings } from '../platform/config/settings.js';
+import { readTextFile } from '../platform/config/text-file.js';
 import { DatabaseLocation } from '../platform/database/database-location.js';
 import { DemoKey } from '../platform/http/openapi/demo-key.js';
 import { addDemoAnimals } from './demo.repository.js';
@@ -39,7 +41,7 @@ export class DemoModule implements OnApplicationBootstrap {
       // Written before the commit. If the start is interrupted here, the next one replaces it.
       await writeKeyFile(keyFile, key);
     });
-    const key = (await readFile(keyFile, 'utf8').catch(() => '')).trim();
+    const key = existsSync(keyFile) ? readTextFile(keyFile).trim() : '';
     const hash = Buffer.from(hashKey(key), 'hex');
     const record = await this.manager.findOneBy(ApiKey, { hash });
     if (record && /active|rotated/.test(record.status)) this.demoKey.offer(key, '/v1/pets');

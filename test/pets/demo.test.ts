@@ -84,6 +84,16 @@ describe('with only DATA_DIR set, from the first start', () => {
     expect(await docs()).toContain(key);
   });
 
+  test('a key file in UTF-16 stops the start with one line, and a byte order mark does not', async () => {
+    writeFileSync(keyFile, Buffer.from(`\ufeff${key}`, 'utf16le'));
+    const failing = spawnBuiltService({ DATA_DIR: dataDir }, TEAM_MAIN);
+    expect(await once(failing.process, 'close')).toEqual([1, null]);
+    expect(failing.output()).toContain(`${keyFile} is not text in UTF-8\n`);
+    writeFileSync(keyFile, `\ufeff${key}\n`);
+    await start();
+    expect(await docs()).toContain(key);
+  });
+
   test('a later start keeps the key and adds nothing, and GET /docs shows the key to a browser on this machine only', async () => {
     await start();
     expect((await list(key)).json).toHaveLength(6);

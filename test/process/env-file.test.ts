@@ -12,6 +12,7 @@ let envFile: string;
 beforeAll(() => {
   project = new ProjectCopy();
   project.build();
+  writeFileSync(project.path('.env.example'), '\nDATABASE_URL=\n# LOG_LEVEL=info\n');
   envFile = project.path('.env');
 });
 
@@ -35,7 +36,13 @@ function runScript(script: 'start' | 'cli', env: Environment = {}) {
 const ADDRESS = 'postgres://pets@127.0.0.1:1';
 const UNREACHABLE = /^Database: (\w+) on 127\.0\.0\.1:1\nThe database cannot be reached: .*\n$/;
 
-test.each<[title: string, 'start' | 'cli', env: Environment, file: string | null, line: RegExp]>([
+/** As Windows saves it. */
+const UTF_16 = Buffer.from(`\ufeffDATABASE_URL=${ADDRESS}/pets\r\n`, 'utf16le');
+const ENCODING = /^\S+\.env is not text in UTF-8\n$/;
+
+test.each<
+  [title: string, 'start' | 'cli', env: Environment, file: string | Buffer | null, line: RegExp]
+>([
   [
     'npm start reads it',
     'start',
@@ -50,6 +57,30 @@ test.each<[title: string, 'start' | 'cli', env: Environment, file: string | null
     { DATABASE_URL: `${ADDRESS}/environment`, LOG_LEVEL: 'info' },
     'DATABASE_URL=mysql://from_file\nLOG_LEVEL=loud\n',
     UNREACHABLE,
+  ],
+  [
+    'npm start skips a byte order mark',
+    'start',
+    {},
+    `\ufeffDATABASE_URL=${ADDRESS}/pets\n`,
+    /^DATABASE_URL: .*\n$/,
+  ],
+  [
+    'npm run cli skips a byte order mark',
+    'cli',
+    {},
+    `\ufeffDATABASE_URL=${ADDRESS}/file\n`,
+    UNREACHABLE,
+  ],
+  ['npm start rejects UTF-16', 'start', {}, UTF_16, ENCODING],
+  ['npm run cli rejects UTF-16, big-endian', 'cli', {}, Buffer.from(UTF_16).swap16(), ENCODING],
+  ['npm run cli rejects NUL', 'cli', {}, `DATABASE_URL=${ADDRESS}/file\0\n`, ENCODING],
+  [
+    'npm run cli reports names that .env.example does not list',
+    'cli',
+    {},
+    `DATABASE_URL=${ADDRESS}/pets\nDATABSE_URL=\nLOG_LEVEL=info`,
+    /^\S+\.env: .env.example does not list DATABSE_URL\nDatabase: .*\nThe database .*\n$/,
   ],
   [
     'npm run cli fails if it cannot be read',

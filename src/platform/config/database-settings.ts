@@ -2,9 +2,12 @@ import { resolve } from 'node:path';
 import type { ClientConfig } from 'pg';
 import { parse, toClientConfig } from 'pg-connection-string';
 import type { EnvironmentReader } from './environment-reader.js';
+import { readTextFile } from './text-file.js';
 
 /** The parts of an address, and the parameters that are implemented, with libpq's names. */
 const PARAMETERS = /^(?:user|password|host|port|database|options|ssl(?:mode|rootcert|cert|key)?)$/;
+/** The parts of pg's TLS options that files contain. */
+const TLS_FILES = { sslrootcert: 'ca', sslcert: 'cert', sslkey: 'key' };
 /** As in libpq, without `allow`, which pg does not have. */
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
@@ -45,8 +48,11 @@ function readConnection(read: EnvironmentReader): ClientConfig | undefined {
     // Text that is no name may be a part of a password.
     if (name !== undefined) throw new Error(`unknown parameter ${/^\w+$/.exec(name)?.[0] ?? ''}`);
     if (typeof options.ssl === 'string') throw new Error('unknown value of ssl, use sslmode');
-    const { sslmode = 'prefer' } = options as { sslmode?: string };
+    const { sslmode = 'prefer', port = '', ssl, ...rest } = options as Record<string, string>;
     if (!SSL_MODES.includes(sslmode)) throw new Error(`unknown sslmode ${sslmode}`);
+    if (/\D/.test(port) || Number(port) > 65_535) throw new Error(`invalid port ${port}`);
+    for (const [name, part] of Object.entries(TLS_FILES))
+      if (rest[name] && ssl) Object.assign(ssl, { [part]: readTextFile(rest[name]) });
     // pg reads PGPASSWORD and PGPASSFILE if there is no password.
     return { ...toClientConfig(options), password: options.password || password };
   } catch (error) {

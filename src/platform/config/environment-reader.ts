@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { StartError } from '../errors/start-error.js';
+import { readTextFile } from './text-file.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -9,13 +9,13 @@ interface Range {
 }
 
 /**
- * Reads typed values from environment variables. An empty one counts as unset, except in `raw`.
+ * Reads typed values from environment variables. An empty one counts as unset.
  * Collects the invalid ones, so that the operator sees all of them at once.
  */
 export class EnvironmentReader {
   private readonly problems: string[] = [];
 
-  constructor(private readonly environment: Environment) {}
+  constructor(readonly environment: Environment) {}
 
   /**
    * Marks a variable, or the file that `secret` reads instead, as invalid. Returns the placeholder, so
@@ -32,10 +32,6 @@ export class EnvironmentReader {
     if (this.problems.length > 0) throw new StartError(this.problems.join('\n'));
   }
 
-  raw(name: string): string | undefined {
-    return this.environment[name];
-  }
-
   text(name: string): string | undefined {
     return this.environment[name] || undefined;
   }
@@ -50,7 +46,7 @@ export class EnvironmentReader {
     if (this.text(name)) return this.reject(name, `only one of ${name} and ${name}_FILE`);
     let reason = `${path} is empty`;
     try {
-      const text = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+      const text = readTextFile(path).replace(/\r?\n$/, '');
       if (text) return text;
     } catch (error) {
       reason = (error as Error).message;
@@ -70,7 +66,7 @@ export class EnvironmentReader {
     const text = this.text(name) ?? String(fallback);
     const value = /^\d{1,9}(\.\d{1,3})?$/.test(text) ? Number(text) : NaN;
     if (value >= min && value <= max) return Math.round(value * 1000);
-    return this.reject(name, `a number of seconds from ${min} to ${max}`, fallback);
+    return this.reject(name, `a number of seconds from ${min} to ${max}`, fallback * 1000);
   }
 
   boolean(name: string, fallback: boolean): boolean {

@@ -13,7 +13,9 @@ export function readServerSettings(read: EnvironmentReader) {
     host: read.text('HOST') ?? '127.0.0.1',
     /** undefined: no metrics listener. */
     metricsPort:
-      read.raw('METRICS_PORT') === '' ? undefined : read.integer('METRICS_PORT', 9464, PORT),
+      read.environment['METRICS_PORT'] === ''
+        ? undefined
+        : read.integer('METRICS_PORT', 9464, PORT),
     metricsHost: read.text('METRICS_HOST') ?? '127.0.0.1',
     publicUrl: baseAddress(read, 'PUBLIC_URL'),
     stagingUrl: baseAddress(read, 'STAGING_URL'),

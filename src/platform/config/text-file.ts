@@ -1,0 +1,37 @@
+import { isUtf8 } from 'node:buffer';
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseEnv } from 'node:util';
+import { StartError } from '../errors/start-error.js';
+
+const ENV_FILE = fileURLToPath(new URL('../../../.env', import.meta.url));
+const EXAMPLE = `${ENV_FILE}.example`;
+
+/**
+ * Returns the text of a file in UTF-8, without a byte order mark.
+ *
+ * @throws StartError for a file that cannot be read, is in another encoding, or contains NUL
+ */
+export function readTextFile(path: string): string {
+  try {
+    const bytes = readFileSync(path);
+    if (isUtf8(bytes) && !bytes.includes(0)) return new TextDecoder().decode(bytes);
+  } catch (error) {
+    throw new StartError(`${path} cannot be read: ${(error as Error).message}`);
+  }
+  throw new StartError(`${path} is not text in UTF-8`);
+}
+
+/**
+ * Adds the variables of the project's `.env` that the environment does not have. Reports those that
+ * `.env.example` does not list. A package may read them. @throws StartError as readTextFile does
+ */
+export function loadEnvFile(): void {
+  if (!existsSync(ENV_FILE)) return;
+  const example = existsSync(EXAMPLE) ? readTextFile(EXAMPLE) : undefined;
+  for (const [name, value] of Object.entries(parseEnv(readTextFile(ENV_FILE)))) {
+    process.env[name] ??= value;
+    if (!example || ['\n', '\n# '].some((start) => example.includes(`${start}${name}=`))) continue;
+    console.error(`${ENV_FILE}: .env.example does not list ${name}`);
+  }
+}
