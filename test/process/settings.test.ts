@@ -63,12 +63,15 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
     /http or https address/,
     ...['example.org', '//example.org', 'ftp://example.org', 'https://example.org?a'],
     ...['https://example.org#a', 'https://user:secret@example.org', 'https://example.org/a b'],
-    ...['https://example.org/v1', 'https://example.org/store/v1/'],
+    ...['https://example.org/v1', 'https://example.org/store/v1/', 'https://example.org/v1/.'],
+    ...['https://example.org/v1/a/..', 'https://example.org\\v1', 'https://example.org/%761'],
+    ...['https:///v1', 'https://example.org:99999'],
   ],
   ['STAGING_URL', /http or https address/, 'example.org', 'https://example.org/v1'],
   [
     'DATABASE_URL',
     /postgres:\/\//,
+    ...[`${ADDRESS}?port=99999`, `${ADDRESS}?port=5e3`],
     ...['db:5432', 'mysql://db/pets', 'postgres://db:x/pets', `${ADDRESS}?sslmode=verify-ca`],
     ...['sslmode=', 'sslmode=verify', 'SSLMODE=verify-full', 'sslca=/ca', 'ssl=require'].map(
       (parameter) => `${ADDRESS}?${parameter}`,
@@ -89,6 +92,7 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
     /redis:\/\/user:password@host:6379.*Cluster/,
     ...['redis', 'redis:6379', 'http://redis', 'redis://', 'redis://redis:x'],
     ...['redis://redis/db', 'redis://redis/1/2', 'redis://redis?tls=true', 'redis://redis#a'],
+    ...['redis://:%ff@a', 'redis://a,redis://%c3:b@c'],
     ...['redis://a,b', 'redis://a,', 'redis://a redis://b', 'redis://:se%cret@a'],
   ],
   [
@@ -103,6 +107,7 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
     'TRUST_PROXY',
     /number of proxies, or their addresses/,
     ...['true', '-1', '10.0.0', '10.0.0.0/33', '::1/129', 'proxy', '1,2'],
+    ...['0.0.0.0/0', '::/0', '10.0.0.0/00', '::ffff:10.0.0.0/95', '64:ff9b::192.0.2.1'],
   ],
   ['ANONYMOUS_REQUESTS_PER_MINUTE', /integer from 1/, '0', 'none'],
   ['BAN_AFTER_REJECTIONS', /integer from 0/, '-1', 'never'],
@@ -142,6 +147,28 @@ test.each([
   });
 });
 
+test.each([
+  [{ MAX_UNAUTHENTICATED_REQUESTS: '1001' }, 'MAX_REQUESTS_IN_PROGRESS'],
+  [
+    { MAX_UNAUTHENTICATED_REQUESTS: '3', MAX_REQUESTS_IN_PROGRESS: '2' },
+    'MAX_REQUESTS_IN_PROGRESS',
+  ],
+  [{ MAX_REQUESTS_IN_PROGRESS: '3', MAX_CONNECTIONS: '2' }, 'MAX_CONNECTIONS'],
+  [{ HEADERS_TIMEOUT_SECONDS: '31' }, 'REQUEST_TIMEOUT_SECONDS'],
+  [{ HEADERS_TIMEOUT_SECONDS: '2', REQUEST_TIMEOUT_SECONDS: '1.5' }, 'REQUEST_TIMEOUT_SECONDS'],
+])('a limit that would never apply is rejected: %j', (environment, larger) => {
+  const [name] = Object.keys(environment);
+  expect(rejectionOf(environment)).toBe(`${name} is invalid: expected at most ${larger}`);
+});
+
+test('the default of a limit is not above another limit', () => {
+  const { bounds, server } = new Settings({ MAX_CONNECTIONS: '3', REQUEST_TIMEOUT_SECONDS: '2' });
+  expect(bounds).toMatchObject({ maxRequestsInProgress: 3, maxUnauthenticatedRequests: 2 });
+  expect(server.headersTimeoutMs).toBe(2_000);
+  const { maxConnections } = new Settings({ MAX_REQUESTS_IN_PROGRESS: '20000' }).bounds;
+  expect(maxConnections).toBe(20_000);
+});
+
 describe('DATABASE_URL', () => {
   const ca = readFileSync(CERTIFICATE, 'utf8');
   const checkServerIdentity = expect.any(Function);
@@ -154,10 +181,22 @@ describe('DATABASE_URL', () => {
     [`?sslmode=require&sslrootcert=${CERTIFICATE}`, { ca, checkServerIdentity }],
     [`?sslmode=verify-ca&sslrootcert=${CERTIFICATE}`, { ca, checkServerIdentity }],
     [`?sslmode=verify-full&sslrootcert=${CERTIFICATE}`, { ca }],
+    [`?sslmode=disable&sslrootcert=${CERTIFICATE}`, false],
     ['?sslmode=verify-full', {}],
   ])('has the TLS that libpq uses for it: %s', (parameters, ssl) => {
     const { connection } = new Settings({ DATABASE_URL: `${ADDRESS}${parameters}` }).database;
     expect(connection?.ssl).toEqual(ssl);
+  });
+
+  test.each(['sslrootcert', 'sslcert', 'sslkey'])('has the text of the file of %s', (name) => {
+    const read = (bytes: string | Buffer) => {
+      writeFileSync(join(FOLDER, 'text'), bytes);
+      return `${ADDRESS}?${name}=${join(FOLDER, 'text')}`;
+    };
+    const { connection } = new Settings({ DATABASE_URL: read(`\ufeff${ca}`) }).database;
+    expect(Object.values(connection?.ssl ?? {})).toContain(ca);
+    const utf16 = Buffer.from(`\ufeff${ca}`, 'utf16le');
+    expect(rejectionOf({ DATABASE_URL: read(utf16) })).toMatch(/^DATABASE_URL .*text in UTF-8\)$/);
   });
 
   test('is needed in production without DATA_DIR', () => {
@@ -195,6 +234,25 @@ describe('a secret from a file', () => {
     const environment = { DATABASE_URL: 'postgres://db/pets', DATABASE_PASSWORD_FILE: path };
     expect(new Settings(environment).database.connection?.password).toBe(' a/b+c= ');
   });
+
+  test.each(['DATABASE_URL', 'DATABASE_PASSWORD', 'REDIS_URL', 'REDIS_CA'])(
+    'is read without a byte order mark, and another encoding or NUL is rejected: %s_FILE',
+    (name) => {
+      const read = (bytes: string | Buffer) => {
+        writeFileSync(path, bytes);
+        const environment = { ...DATABASE, REDIS_URL: 'redis://a', [`${name}_FILE`]: path };
+        return Object.fromEntries(Object.entries(environment).filter(([other]) => other !== name));
+      };
+      const text = name.startsWith('REDIS') ? 'redis://b' : 'postgres://b/pets';
+      const { redis, database } = new Settings(read(`\ufeff${text}\n`));
+      expect(JSON.stringify([redis, database])).not.toContain('\ufeff');
+      const utf16 = Buffer.from(`\ufeff${text}`, 'utf16le');
+      for (const bytes of [utf16, Buffer.from(utf16).swap16(), utf16.subarray(2), `${text}\0`]) {
+        const line = new RegExp(`^${name}_FILE is invalid: .*\\(${path} is not text in UTF-8\\)$`);
+        expect(rejectionOf(read(bytes))).toMatch(line);
+      }
+    },
+  );
 
   test('can be the address of PostgreSQL or Redis', () => {
     writeFileSync(path, ADDRESS);

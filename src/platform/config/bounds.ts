@@ -14,17 +14,25 @@ const PER_MINUTE = { min: 1, max: 1_000_000_000 };
 export type Bounds = Readonly<ReturnType<typeof readBounds>>;
 
 export function readBounds(read: EnvironmentReader) {
-  const maxRequestsInProgress = read.integer('MAX_REQUESTS_IN_PROGRESS', 1_000, REQUESTS);
+  const maxConnections = read.integer('MAX_CONNECTIONS', 10_000, CONNECTIONS);
+  // A connection has one request in progress. A limit above another one would never apply.
+  const requests = Math.min(1_000, maxConnections);
+  const maxRequestsInProgress = read.integer('MAX_REQUESTS_IN_PROGRESS', requests, REQUESTS);
+  if (read.text('MAX_CONNECTIONS') && maxRequestsInProgress > maxConnections)
+    read.reject('MAX_REQUESTS_IN_PROGRESS', 'at most MAX_CONNECTIONS');
   const half = Math.ceil(maxRequestsInProgress / 2);
+  const maxUnauthenticatedRequests = read.integer('MAX_UNAUTHENTICATED_REQUESTS', half, REQUESTS);
+  if (maxUnauthenticatedRequests > maxRequestsInProgress)
+    read.reject('MAX_UNAUTHENTICATED_REQUESTS', 'at most MAX_REQUESTS_IN_PROGRESS');
   const mebibytes = (name: string, fallback: number, max: number) =>
     read.integer(name, fallback, { min: 1, max }) * 1_048_576;
   return {
     /** Client connections, if the limit of open files allows as many. */
-    maxConnections: read.integer('MAX_CONNECTIONS', 10_000, CONNECTIONS),
+    maxConnections: Math.max(maxConnections, maxRequestsInProgress),
     /** Requests in progress, over all connections. */
     maxRequestsInProgress,
     /** With as many requests in progress, further ones without a valid API key are rejected. */
-    maxUnauthenticatedRequests: read.integer('MAX_UNAUTHENTICATED_REQUESTS', half, REQUESTS),
+    maxUnauthenticatedRequests,
     /** Bytes of unread responses to clients that read nothing at present, over all connections. */
     maxUnsentBytes: mebibytes('MAX_UNSENT_MEBIBYTES', 64, 65_536),
     /** Bytes of request bodies that have arrived in part, over all connections. */

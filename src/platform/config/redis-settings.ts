@@ -1,3 +1,4 @@
+import { unescape } from 'node:querystring';
 import type { EnvironmentReader } from './environment-reader.js';
 import { PRODUCT } from '../../product.js';
 
@@ -25,6 +26,8 @@ export function readRedisSettings(read: EnvironmentReader) {
     ?.split(',')
     .map((url) => url.trim());
   if (urls === undefined) return undefined;
-  const areValid = urls.every((url) => ADDRESS.test(url) && URL.canParse(url));
+  // ioredis decodes the user and the password, which must be UTF-8.
+  const isDecodable = (url: string) => !unescape(url).includes('\ufffd');
+  const areValid = urls.every((url) => ADDRESS.test(url) && URL.canParse(url) && isDecodable(url));
   return areValid ? { urls, ca, prefix, commandTimeoutMs } : read.reject('REDIS_URL', EXPECTED);
 }

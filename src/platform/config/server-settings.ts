@@ -3,11 +3,18 @@ import type { EnvironmentReader } from './environment-reader.js';
 
 const PORT = { min: 0, max: 65_535 };
 const TIMEOUT = { min: 0.1, max: 3600 };
+/** Express throws for other forms that Node.js accepts, such as 64:ff9b::192.0.2.1. */
+const EXPRESS_ADDRESS = /^(?:[\d.]+|[\da-f:]+(?:%[\da-z]+)?|[0:]+:ffff:[\d.]+)$/i;
 const SHUTDOWN = { min: 0, max: 600 };
 
 export type ServerSettings = Readonly<ReturnType<typeof readServerSettings>>;
 
 export function readServerSettings(read: EnvironmentReader) {
+  const requestTimeoutMs = read.seconds('REQUEST_TIMEOUT_SECONDS', 30, TIMEOUT);
+  const headers = Math.min(10, requestTimeoutMs / 1000);
+  const headersTimeoutMs = read.seconds('HEADERS_TIMEOUT_SECONDS', headers, { min: 0.1, max: 600 });
+  if (headersTimeoutMs > requestTimeoutMs)
+    read.reject('HEADERS_TIMEOUT_SECONDS', 'at most REQUEST_TIMEOUT_SECONDS');
   return {
     port: read.integer('PORT', 3000, PORT),
     host: read.text('HOST') ?? '127.0.0.1',
@@ -24,8 +31,8 @@ export function readServerSettings(read: EnvironmentReader) {
     corsOrigins: corsOrigins(read),
     /** Whether the service serves the documentation and the interface description. */
     docs: read.boolean('DOCS', true),
-    headersTimeoutMs: read.seconds('HEADERS_TIMEOUT_SECONDS', 10, { min: 0.1, max: 600 }),
-    requestTimeoutMs: read.seconds('REQUEST_TIMEOUT_SECONDS', 30, TIMEOUT),
+    headersTimeoutMs,
+    requestTimeoutMs,
     // Common load balancers drop an idle connection after 60 s. If the service closed it first, the
     // next request could meet a closed socket.
     keepAliveTimeoutMs: read.seconds('KEEP_ALIVE_TIMEOUT_SECONDS', 65, TIMEOUT),
@@ -38,10 +45,10 @@ export function readServerSettings(read: EnvironmentReader) {
 function baseAddress(read: EnvironmentReader, name: string): string | undefined {
   const text = read.text(name);
   if (text === undefined) return undefined;
-  const base = text.replace(/\/+$/, '');
-  if (URL.canParse(text) && /^https?:\/\/[^\s<>"?#@]+$/.test(base) && !base.endsWith('/v1')) {
-    return new URL(base).href.replace(/\/+$/, '');
-  }
+  // The normalized address is checked, because `https://a/v1/.` and `https://a\v1` also end in v1.
+  const base = URL.canParse(text) ? new URL(text).href.replace(/\/+$/, '') : '/v1';
+  const endsInVersion = /\/(?:v|%76)(?:1|%31)$/.test(base);
+  if (!endsInVersion && /^https?:\/\/[^\s<>"?#@\\/][^\s<>"?#@]*$/.test(text)) return base;
   const expected = 'an http or https address without a query and without v1';
   return read.reject(name, `${expected}, such as https://api.example.org`);
 }
@@ -56,8 +63,12 @@ function trustProxy(read: EnvironmentReader): number | string[] {
 }
 
 function isAddressOrSubnet(text: string): boolean {
-  const [, address = '', prefix = '0'] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
-  return Number(prefix) <= (isIP(address) === 6 ? 128 : 32) && isIP(address) !== 0;
+  const [, address = '', length] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const max = isIP(address) === 6 ? 128 : 32;
+  // Express throws for 0, and a network that contains ::ffff:0:0/96 matches no address.
+  const min = /^[0:]+:ffff:/i.test(address) ? 96 : 1;
+  const bits = Number(length ?? max);
+  return isIP(address) !== 0 && EXPRESS_ADDRESS.test(address) && bits >= min && bits <= max;
 }
 
 function corsOrigins(read: EnvironmentReader): string[] {
