@@ -6,6 +6,7 @@ import { Relay } from '../../harness/database/relay.js';
 import { expectError } from '../../harness/http/error-response.js';
 import { createOwner, createItems } from '../../harness/database/factories.js';
 import { findHaproxy, type Haproxy, startHaproxy } from '../../harness/processes/haproxy.js';
+import { until } from '../../harness/run/until.js';
 import { type NameServer, startNameServer } from '../../harness/processes/name-server.js';
 import { type BuiltService, startBuiltService } from '../../harness/service/service.js';
 import { askUntil } from '../../harness/rate-limit/limits.js';
@@ -142,5 +143,18 @@ const UNTIL_LIMIT_MS = 10_000;
       'cache-control': 'no-store',
       'retry-after': '2',
     });
+  });
+
+  test('the log of a failed request has its status, and no API key of its path or query', async () => {
+    const { length: before } = haproxy.output();
+    for (const path of [`/v1/items/${key}`, `/v1/items?api_key=${key}`])
+      expect((await client.get(path)).status).toBe(503);
+    const lines = () =>
+      haproxy
+        .output()
+        .slice(before)
+        .match(/^.* callers .* 503 .*$/gm) ?? [];
+    await until(() => lines().length === 2);
+    expect(haproxy.output()).not.toContain(key);
   });
 });
