@@ -45,9 +45,16 @@ describe('the embedded server that root starts (needs root on Linux)', () => {
   others('runs from a copy, because only root may enter the checkout', async () => {
     const checkout = makeFolder(0o700);
     const dist = installedBuild(checkout);
+    const { version } = JSON.parse(
+      fs.readFileSync(join(NATIVE_PACKAGE, 'package.json'), 'utf8'),
+    ) as { version: string };
+    // A start that was killed while it copied has left it.
+    const left = `/var/cache/${PRODUCT.name}/postgres-binaries-${version}.new-1`;
+    fs.mkdirSync(join(left, 'bin'), { recursive: true });
     const dataDir = join(checkout, '.data');
     const service = new EmbeddedUser(dataDir, 'service', { dist, cwd: checkout });
     await service.opened();
+    expect(fs.existsSync(left)).toBe(false);
     expect(uidOf(postmasterOf(dataDir))).toBe(NOBODY);
     const program = fs.readlinkSync(`/proc/${postmasterOf(dataDir)}/exe`);
     expect(program).toMatch(RegExp(`^/var/cache/${PRODUCT.name}/postgres-binaries-[\\w.-]+/bin/`));

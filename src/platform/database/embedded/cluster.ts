@@ -5,6 +5,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  createFolder,
   findFailure,
   findPrograms,
   WORKING_FOLDER,
@@ -67,28 +68,16 @@ export function hasCluster(dataDir: string): boolean {
 }
 
 /**
- * Creates the cluster if there is none. initdb works in a temporary folder, which is then renamed:
- * an interrupted initdb leaves no incomplete cluster, and only one of two processes wins. Returns
- * the programs for the cluster.
+ * Creates the cluster if there is none. Returns the programs for the cluster.
  *
  * @param dataDir a folder that exists, without symbolic links
  */
 export async function ensureCluster(dataDir: string, signal?: AbortSignal): Promise<Programs> {
-  const programs = findPrograms(serverUser(dataDir));
-  if (hasCluster(dataDir)) return programs;
-  const created = fs.mkdtempSync(`${clusterIn(dataDir)}.new-`);
-  try {
+  const programs = await findPrograms(serverUser(dataDir));
+  await createFolder(clusterIn(dataDir), async (created) => {
     if (programs.user) fs.chownSync(created, programs.user.uid, programs.user.gid);
     await runProgram(programs, 'initdb', initdbArguments(dataDir), created, signal);
-    fs.renameSync(created, clusterIn(dataDir));
-    // Otherwise the renamed cluster could be lost in a power cut.
-    if (!isWindows) execFileSync('sync', [dataDir]);
-  } catch (error) {
-    // Another process has created the cluster, and may have removed this folder.
-    if (!hasCluster(dataDir)) throw error;
-  } finally {
-    fs.rmSync(created, { recursive: true, force: true, maxRetries: 3 });
-  }
+  });
   return programs;
 }
 

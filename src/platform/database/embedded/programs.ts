@@ -35,7 +35,7 @@ export interface Programs {
  *
  * @throws StartError if the package is not installed
  */
-export function findPrograms(user: ServerUser | null): Programs {
+export async function findPrograms(user: ServerUser | null): Promise<Programs> {
   const packageFolder = findPackage();
   const native = join(packageFolder, 'native');
   addLinks(native);
@@ -43,20 +43,37 @@ export function findPrograms(user: ServerUser | null): Programs {
   const text = fs.readFileSync(join(packageFolder, 'package.json'), 'utf8');
   const { version } = JSON.parse(text) as { version: string };
   const folder = join(SHARED_FOLDER, `postgres-binaries-${version}`);
-  if (!fs.existsSync(folder)) copyPrograms(native, folder);
+  fs.mkdirSync(SHARED_FOLDER, { recursive: true });
+  await createFolder(folder, (created) => {
+    fs.cpSync(native, created, { recursive: true, verbatimSymlinks: true });
+    execFileSync('chmod', ['-R', 'u=rwX,go=rX', created]);
+  });
   return { folder, user };
 }
 
-function copyPrograms(native: string, folder: string): void {
-  const created = `${folder}.new-${process.pid}`;
-  try {
-    fs.cpSync(native, created, { recursive: true, verbatimSymlinks: true });
-    execFileSync('chmod', ['-R', 'u=rwX,go=rX', created]);
-    fs.renameSync(created, folder);
-  } catch (error) {
-    fs.rmSync(created, { recursive: true, force: true });
-    // Another process may have created it in the meantime.
-    if (!fs.existsSync(folder)) throw error;
+/**
+ * Creates a folder if it is missing. `fill` works in a temporary folder, which is then renamed: none
+ * is incomplete, and only one of two processes wins. Then removes what killed processes have left.
+ */
+export async function createFolder(folder: string, fill: (created: string) => unknown) {
+  const removal = { recursive: true, force: true, maxRetries: 3 };
+  if (!fs.existsSync(folder)) {
+    const created = fs.mkdtempSync(`${folder}.new-`);
+    try {
+      await fill(created);
+      fs.renameSync(created, folder);
+      // Otherwise the renamed folder could be lost in a power cut.
+      if (process.platform !== 'win32') execFileSync('sync', [dirname(folder)]);
+    } catch (error) {
+      fs.rmSync(created, removal);
+      if (!fs.existsSync(folder)) throw error;
+    }
+  }
+  // A process that is still creating the folder fails, and uses the one that exists.
+  for (const name of fs.readdirSync(dirname(folder))) {
+    if (!name.startsWith(`${basename(folder)}.new-`)) continue;
+    // Fails if a process that is ending still writes. The next start removes it.
+    await fs.promises.rm(join(dirname(folder), name), removal).catch(() => undefined);
   }
 }
 
