@@ -19,10 +19,10 @@ const TIMEOUT_MS = 10_000;
 /** Nobody listens. */
 const NO_SERVER = ['ENOENT', 'ECONNREFUSED'];
 /** The server is starting, stopping or full, or the connection broke. */
-const TEMPORARY = [...NO_SERVER, '57P01', '57P03', '53300', 'ECONNRESET', 'EPIPE'];
+const TEMPORARY = [...NO_SERVER, '57P01', '57P02', '57P03', '53300', 'ECONNRESET', 'EPIPE'];
 /** Also: another process starts the server, or processes of a killed server are still ending. */
 const TEMPORARY_MESSAGE =
-  /^Connection terminated|is not queryable|postmaster\.pid|lock file|shared memory/;
+  /^Connection terminated|is not queryable|already released|postmaster\.pid|lock file|shared memory/;
 
 /** 'service': at most one per folder; 'command': any number, with or without a service. */
 export type EmbeddedUse = 'service' | 'command';
@@ -137,9 +137,8 @@ class EmbeddedDatabase {
         return this.own();
       });
     } catch (error) {
-      const failure = error as Error;
-      if (hasCode(failure, TEMPORARY) || TEMPORARY_MESSAGE.test(failure.message)) return failure;
-      throw failure;
+      if (isTemporary(error)) return error as Error;
+      throw error;
     }
   }
 
@@ -184,6 +183,13 @@ class EmbeddedDatabase {
       if (this.session !== session) await session.end();
     }
   }
+}
+
+/** Whether the server, or the connection that a pool needed from it, was unavailable. */
+export function isTemporary(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const isOne = hasCode(error, TEMPORARY) || TEMPORARY_MESSAGE.test(error.message);
+  return isOne || isTemporary(error.cause);
 }
 
 function hasCode(error: unknown, codes: string[]): boolean {
