@@ -1,6 +1,7 @@
 import { constants } from 'node:os';
 import type { ServerSettings } from './platform/config/server-settings.js';
 import { Settings } from './platform/config/settings.js';
+import { nextSignal, STOP_SIGNALS } from './platform/config/stop-signals.js';
 import { loadEnvFile } from './platform/config/text-file.js';
 import { locateDatabase } from './platform/database/database-location.js';
 import { StartError } from './platform/errors/start-error.js';
@@ -30,6 +31,7 @@ async function runProcess(): Promise<void> {
   const { signal } = stopping;
   try {
     const stopReason = firstReasonToStop(log, settings.server);
+    const hurried = stopReason.then(nextSignal);
     void stopReason.then((reason) => stopping.abort(reason));
     // At the same time, because loading the application and starting the database both take long.
     const [{ runService }, { AppModule }, database] = await Promise.all([
@@ -37,7 +39,7 @@ async function runProcess(): Promise<void> {
       import('./app.module.js'),
       locateDatabase(settings.database, 'service', signal),
     ]);
-    await runService([AppModule], settings, database, log, stopReason, signal);
+    await runService([AppModule], settings, database, log, stopReason, signal, hurried);
   } catch (error) {
     // The service has to stop before it has started.
     const reason = signal.reason as NodeJS.Signals | undefined;
@@ -55,7 +57,7 @@ function firstReasonToStop(
   { shutdownDelayMs, shutdownGraceMs }: ServerSettings,
 ): Promise<string> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, resolve);
+    for (const signal of STOP_SIGNALS) process.on(signal, resolve);
     process.once('uncaughtException', (err, origin) => {
       // A defect often repeats. It must not interrupt the shutdown.
       process.on('uncaughtException', () => undefined);

@@ -13,9 +13,11 @@ import { KeySecret } from '../platform/access/key-cache/key-secret.entity.js';
 import { Owner } from '../platform/access/owner.entity.js';
 import type { DatabaseSettings } from '../platform/config/database-settings.js';
 import { Settings } from '../platform/config/settings.js';
+import { STOP_SIGNALS } from '../platform/config/stop-signals.js';
 import { dataSourceOptions } from '../platform/database/data-source-options.js';
 import { type DatabaseLocation, locateDatabase } from '../platform/database/database-location.js';
 import { hasCluster } from '../platform/database/embedded/cluster.js';
+import { isTemporary } from '../platform/database/embedded/embedded-postgres.js';
 import type { Seed } from '../platform/database/sql.js';
 import { migrate, migrationStatus } from '../platform/database/schema/migrate.js';
 import { PRODUCT } from '../product.js';
@@ -108,16 +110,21 @@ async function withLocation(
   const interruption = new AbortController();
   const { signal } = interruption;
   const interrupt = (name: NodeJS.Signals) => interruption.abort(name);
-  process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
+  // A further signal must not end the process before the server is stopped.
+  for (const name of STOP_SIGNALS) process.on(name, interrupt);
   let location: DatabaseLocation | undefined;
   try {
     location = await locateDatabase(settings, 'command', signal);
     signal.throwIfAborted();
     await Promise.race([work(location), once(signal, 'abort')]);
+  } catch (cause) {
+    if (!location?.embedded || !isTemporary(cause)) throw cause;
+    const message = 'The embedded database was stopped or has failed. Run the command again.';
+    throw new Error(message, { cause });
   } finally {
     await location?.close();
-    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
     // As a shell reports it.
     if (signal.aborted) process.exit(128 + constants.signals[signal.reason as NodeJS.Signals]);
+    for (const name of STOP_SIGNALS) process.off(name, interrupt);
   }
 }

@@ -33,6 +33,7 @@ const CLOSE_LIMIT_MS = 1_500;
  * closes everything, including the database.
  *
  * @param signal is aborted at the same time
+ * @param hurried resolves when nothing may wait any longer, after `stopReason`
  * @throws StartError when an operator can fix what prevents the start; the reason to stop if it
  *   came before the application was created
  */
@@ -43,6 +44,7 @@ export async function runService(
   log: Log,
   stopReason: Promise<string>,
   signal: AbortSignal,
+  hurried: Promise<unknown>,
 ): Promise<void> {
   try {
     const clock = { now: Date.now, monotonicMs: performance.now.bind(performance) };
@@ -50,8 +52,8 @@ export async function runService(
     const options = { settings, clock, database, features, schemaCurrent };
     const creating = createApp(options, log.logger);
     // A migration in progress ends first. A provider of a feature may never be ready.
-    const stopped = Promise.all([stopReason, schemaCurrent]).then(([reason]) =>
-      Promise.reject(reason as unknown as Error),
+    const stopped = Promise.all([stopReason, Promise.race([schemaCurrent, hurried])]).then(
+      ([reason]) => Promise.reject(reason as unknown as Error),
     );
     const app = await Promise.race([creating, stopped]).catch(rethrow);
     let reason: string | undefined;
@@ -65,14 +67,14 @@ export async function runService(
       }
       reason = await stopReason;
       log.logger.info({ signal: reason }, 'stopping');
-      await drain(app, settings.server);
+      await drain(app, settings.server, hurried);
     } finally {
       metrics.close();
       metrics.closeAllConnections();
       // The interface of an application declares no signal, which the shutdown hooks get.
       const context = app as unknown as NestApplicationContext;
       const isClosed = context.close(reason).then(() => true);
-      if (!(await Promise.race([isClosed, delay(CLOSE_LIMIT_MS, false)]))) {
+      if ((await Promise.race([isClosed, hurried, delay(CLOSE_LIMIT_MS, false)])) === false) {
         log.logger.warn({ limitMs: CLOSE_LIMIT_MS }, 'not everything was closed in time');
       }
     }
@@ -161,17 +163,18 @@ async function listen(server: Server, prefix: string, port: number, host: string
 async function drain(
   app: NestExpressApplication,
   { shutdownDelayMs, shutdownGraceMs }: ServerSettings,
+  hurried: Promise<unknown>,
 ): Promise<void> {
   app.get(Readiness).beginShutdown();
   (app.getHttpAdapter() as unknown as HttpAdapter).endsConnections = true;
-  await delay(shutdownDelayMs);
+  await Promise.race([delay(shutdownDelayMs), hurried]);
   const server = app.getHttpServer();
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   const connections = app.get(Connections);
   connections.closeUnused();
-  const grace = setTimeout(() => connections.closeAll(), shutdownGraceMs);
+  await Promise.race([closed, delay(shutdownGraceMs), hurried]);
+  connections.closeAll();
   await closed;
-  clearTimeout(grace);
   // Sockets emit 'close' after the server does, and only then are their requests logged.
   while (connections.size > 0) await delay(1);
 }

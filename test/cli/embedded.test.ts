@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Cli, resultOf } from '../harness/processes/command.js';
 import {
@@ -53,20 +53,53 @@ describe('a command on the embedded database while no service runs', () => {
     expect(processesOf(dataDir)).toEqual([]);
   });
 
-  test('stops the server that it has started when a signal ends it', async () => {
+  test.each([
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)('stops the server that it has started when %s ends it', async (signal, code) => {
     const command = new Cli({ DATA_DIR: dataDir }).start(...SEED);
     const result = resultOf(command);
     // It prints the database's name once it owns the server. Later processes then only use it.
     await once(command.stderr, 'data');
     await seeding(await new EmbeddedUser(dataDir, 'command').opened());
-    command.kill('SIGTERM');
+    // Further ones do not prevent this.
+    while (existsSync(join(dataDir, 'postgres/postmaster.pid'))) {
+      command.kill(signal);
+      await new Promise(setImmediate);
+    }
     expect(await result).toMatchObject({
-      code: 143,
+      code,
       stdout: '',
       stderr: `Database: embedded in ${dataDir}\n`,
     });
     expect(processesOf(dataDir)).toEqual([]);
   });
+
+  test.each(['another command stops the database', 'the connection breaks'])(
+    'says in one line to run the command again when %s',
+    async (cause) => {
+      const owner = new EmbeddedUser(dataDir, 'command');
+      const opened = await owner.opened();
+      const lock = query(opened, 'begin; lock table owners; select pg_sleep(60)').catch(() => []);
+      const env = { DATA_DIR: dataDir, DATABASE_LOCK_TIMEOUT_SECONDS: '60' };
+      const result = new Cli(env).run('keys', 'issue', '--owner', 'late', '--plan', 'free');
+      const waiting = `select pid from pg_stat_activity where wait_event_type = 'Lock'`;
+      await until(async () => (await query(opened, waiting)).length > 0, 20_000);
+      if (cause === 'the connection breaks') {
+        const [{ pid } = {}] = await query(opened, waiting);
+        process.kill(pid as number, 'SIGKILL');
+      } else await owner.close();
+      expect(await result).toMatchObject({
+        code: 1,
+        stderr: `Database: embedded in ${dataDir}\nThe embedded database was stopped or has failed. Run the command again.\n`,
+      });
+      await lock;
+      if (!owner.running) return;
+      // PostgreSQL 18 hangs if it is stopped while it recovers.
+      const recovered = () => query(opened, 'select').then(Boolean, () => false);
+      await until(recovered, 20_000);
+    },
+  );
 });
 
 test('commands without a database exit with 1 and one line that says what to do, and create nothing', async () => {

@@ -16,7 +16,7 @@ import {
   removeFolders,
 } from '../harness/processes/embedded-user.js';
 import { until } from '../harness/run/until.js';
-import { spawnBuiltService } from '../harness/service/service.js';
+import { spawnBuiltService, startBuiltService } from '../harness/service/service.js';
 
 const ofLinux = onLinux ? describe : describe.skip;
 
@@ -112,22 +112,65 @@ ofLinux('starting the embedded database (Linux only)', () => {
     await creation(dataDir);
     await killed.kill();
     expect(fs.existsSync(join(dataDir, 'postgres'))).toBe(false);
+    // As an earlier release leaves it.
+    fs.mkdirSync(join(dataDir, 'postgres.new-Ab12Cd/base'), { recursive: true });
     await until(() => processesOf(dataDir).length === 0);
+    expect(unfinished(dataDir)).toHaveLength(2);
     await new EmbeddedUser(dataDir, 'service').opened();
+    expect(fs.readdirSync(dataDir)).toEqual(['postgres']);
   });
 
-  test('Ctrl-C while the database is created stops the service with exit code 130', async () => {
-    const dataDir = join(makeFolder(), '.data');
-    // `setsid` makes it a group of processes, all of which a terminal interrupts.
-    const command = ['setsid', process.execPath];
-    const service = spawnBuiltService({ DATA_DIR: dataDir }, undefined, command);
+  test('of two first starts at once, the slower one uses the cluster of the faster one', async () => {
+    const dataDir = makeFolder();
+    const slow = new EmbeddedUser(dataDir, 'command');
     await creation(dataDir);
-    process.kill(-service.process.pid!, 'SIGINT');
-    const [code] = (await once(service.process, 'close')) as [number | null];
-    expect({ code, last: service.logs().at(-1)?.msg }).toEqual({ code: 130, last: 'stopped' });
-    expect(fs.readdirSync(dataDir)).toEqual([]);
-    expect(processesOf(dataDir)).toEqual([]);
+    slow.process.kill('SIGSTOP');
+    const { connection } = await new EmbeddedUser(dataDir, 'command').opened();
+    slow.process.kill('SIGCONT');
+    expect((await slow.opened()).connection).toEqual(connection);
+    expect(fs.readdirSync(dataDir)).toEqual(['postgres']);
   });
+
+  test.each([
+    ['SIGHUP stops the service, as when its terminal is closed', ['SIGHUP'], 0],
+    ['a second SIGTERM ends the service', ['SIGTERM', 'SIGTERM'], 143],
+  ] as const)('%s, and stops its database', async (_title, signals, code) => {
+    const dataDir = makeFolder();
+    await makeCluster(dataDir);
+    const SHUTDOWN_DELAY_SECONDS = signals.length > 1 ? '600' : '0';
+    const service = await startBuiltService({ DATA_DIR: dataDir, SHUTDOWN_DELAY_SECONDS });
+    const closed = once(service.process, 'close');
+    for (const signal of signals) {
+      service.process.kill(signal);
+      await service.waitForLog(({ msg }) => msg === 'stopping');
+    }
+    expect(await closed).toEqual([code, null]);
+    expect(processesOf(dataDir)).toEqual([]);
+    const log = fs.readFileSync(join(dataDir, 'postgres/server.log'), 'utf8');
+    expect(log).toMatch(/database system is shut down\n$/);
+  });
+
+  test.each([
+    ['Ctrl-C', ['SIGINT'], [130]],
+    ['Ctrl-C and another signal', ['SIGINT', 'SIGTERM'], [130, 143]],
+    ['SIGHUP', ['SIGHUP'], [129]],
+  ] as const)(
+    '%s while the database is created stops the service',
+    async (_, signals, expected) => {
+      const dataDir = join(makeFolder(), '.data');
+      // `setsid` makes it a group of processes, all of which a terminal interrupts.
+      const command = ['setsid', process.execPath];
+      const service = spawnBuiltService({ DATA_DIR: dataDir }, undefined, command);
+      await creation(dataDir);
+      const closed = once(service.process, 'close') as Promise<[number | null]>;
+      for (const signal of signals) process.kill(-service.process.pid!, signal);
+      const [code] = await closed;
+      expect(expected).toContain(code);
+      expect(service.logs().at(-1)?.msg).toBe('stopped');
+      expect(fs.readdirSync(dataDir)).toEqual([]);
+      expect(processesOf(dataDir)).toEqual([]);
+    },
+  );
 
   test('one line says that the package with the binaries is not installed', async () => {
     const checkout = makeFolder();

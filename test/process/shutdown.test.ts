@@ -13,12 +13,12 @@ import {
 } from '../harness/service/service.js';
 
 const PET = '{"name":"Frank","categoryId":1}';
-/** Well below the grace period of the tests. */
-const AT_ONCE_MS = 2_500;
 
+/** Longer than a test may take: what waits for one of these times fails. */
 const PATIENT = {
-  DATABASE_STATEMENT_TIMEOUT_SECONDS: '10',
-  DATABASE_LOCK_TIMEOUT_SECONDS: '10',
+  DATABASE_STATEMENT_TIMEOUT_SECONDS: '60',
+  DATABASE_LOCK_TIMEOUT_SECONDS: '60',
+  SHUTDOWN_GRACE_SECONDS: '600',
 };
 
 const database = useDatabase();
@@ -66,9 +66,7 @@ test('GET /v1/items › 200 after an uncaught exception of another part of the s
   await lock.release();
   const response = await locked.response();
   expect([response.status, response.headers['connection']]).toEqual([200, 'close']);
-  const { code, ms } = await stopped;
-  expect(code).toBe(1);
-  expect(ms).toBeLessThan(AT_ONCE_MS);
+  expect((await stopped).code).toBe(1);
   const fatal = service.logs().filter(({ level }) => level === 60);
   const message = expect.stringContaining('on purpose') as string;
   expect(fatal).toMatchObject([{ msg: 'fatal error', err: { message, stack: message } }]);
@@ -78,8 +76,9 @@ test('GET /v1/items › 200 after an uncaught exception of another part of the s
 test('during SHUTDOWN_DELAY_SECONDS, the service serves requests, with Connection: close, and is not ready at once, even if the database hangs', async () => {
   const relay = await Relay.open(database.url);
   const { service, port, client } = await start({
+    ...PATIENT,
     DATABASE_URL: relay.url,
-    SHUTDOWN_DELAY_SECONDS: '2',
+    SHUTDOWN_DELAY_SECONDS: '600',
   });
 
   const kept = await RawConnection.open({ port }, requestHead('GET /v1/items', key));
@@ -96,15 +95,12 @@ test('during SHUTDOWN_DELAY_SECONDS, the service serves requests, with Connectio
   expect([last.status, last.headers['connection']]).toEqual([200, 'close']);
   await kept.serverEnd();
 
+  // A load balancer does not wait for a database.
   relay.hold();
-  const sentAt = performance.now();
   const { json } = await send(service, '/health/ready');
-  // The time limit of a statement is 2 s, which is too late for a load balancer.
-  expect(performance.now() - sentAt).toBeLessThan(1_000);
   expect(json.checks).toEqual({ shutdown: 'in progress' });
-  const { code, ms } = await stopped;
-  expect(code).toBe(0);
-  expect(ms).toBeGreaterThan(2_000);
+  service.process.kill('SIGTERM');
+  expect((await stopped).code).toBe(143);
   await expect(send(service, '/health/live')).rejects.toThrow(/ECONNREFUSED/);
 });
 
@@ -124,9 +120,6 @@ describe('requests in progress get a response, and no new connection is accepted
     // SIGINT has the same effect as SIGTERM.
     const stopped = stop(service, 'SIGINT');
     await stopping(service);
-    // Further signals have no effect.
-    service.process.kill('SIGTERM');
-    service.process.kill('SIGINT');
     await rejected(client);
 
     await lock.release();
@@ -136,15 +129,14 @@ describe('requests in progress get a response, and no new connection is accepted
     const added = await slow.write(PET).response();
     expect([added.status, added.headers['connection']]).toEqual([201, 'close']);
     await Promise.all([slow.serverEnd(), unused.serverEnd(), kept.serverEnd()]);
-    const { code, ms } = await stopped;
-    expect(code).toBe(0);
-    expect(ms).toBeLessThan(AT_ONCE_MS);
+    expect((await stopped).code).toBe(0);
   });
 
   test('not after SHUTDOWN_GRACE_SECONDS, and a database that hangs does not prevent the exit', async () => {
     const relay = await Relay.open(database.url);
     const { service, port, client } = await start({
       DATABASE_URL: relay.url,
+      SHUTDOWN_DELAY_SECONDS: '0.3',
       SHUTDOWN_GRACE_SECONDS: '0.5',
     });
     expect((await client.get('/v1/items')).status).toBe(200);
@@ -153,8 +145,7 @@ describe('requests in progress get a response, and no new connection is accepted
     relay.hold();
     const { code, ms } = await stop(service);
     expect(code).toBe(0);
-    expect(ms).toBeGreaterThan(500);
-    expect(ms).toBeLessThan(500 + AT_ONCE_MS);
+    expect(ms).toBeGreaterThan(800);
     const ends = service.logs().slice(-2);
     expect(ends.map(({ msg }) => msg)).toEqual(['not everything was closed in time', 'stopped']);
     slow.close();
@@ -200,6 +191,60 @@ describe('requests in progress get a response, and no new connection is accepted
     }
   }
 });
+
+describe('a further SIGINT or SIGTERM closes all connections and ends the service', () => {
+  test.each([
+    ['SIGTERM', 'SIGINT', 130, { SHUTDOWN_DELAY_SECONDS: '600' }],
+    ['SIGHUP', 'SIGTERM', 143, {}],
+  ] as const)('%s, then %s', async (first, second, code, env) => {
+    const { service, port } = await start({ ...PATIENT, ...env });
+    const lock = await holdItems(database);
+    const locked = await RawConnection.open({ port }, requestHead('GET /v1/items', key));
+    await lock.waitedFor();
+    const stopped = stop(service, first);
+    await stopping(service);
+    // Closing a terminal may send it twice.
+    service.process.kill('SIGHUP');
+    service.process.kill(second);
+    await locked.serverEnd();
+    expect((await stopped).code).toBe(code);
+    const ends = [{ msg: 'request', aborted: true }, { msg: 'stopped' }];
+    expect(service.logs().slice(-2)).toMatchObject(ends);
+    await lock.release();
+  });
+
+  test('also during a migration', async () => {
+    const empty = await createDatabase({ template: 'template0' });
+    const lock = await holdAfter(empty, 'CREATE TABLE owners (); DROP TABLE owners');
+    const service = spawnBuiltService({ DATABASE_URL: empty.url });
+    await lock.waitedFor();
+    const stopped = service.stop('SIGINT');
+    service.process.kill('SIGTERM');
+    expect([130, 143]).toContain(await stopped);
+    expect(service.logs().at(-1)?.msg).toBe('stopped');
+    await lock.release();
+    expect(await empty.query(`SELECT FROM pg_tables WHERE tablename = 'owners'`)).toEqual([]);
+    await empty.close();
+  });
+});
+
+const NOHUP = [
+  ['from a shell script', ['bash', '-c', 'nohup "$0" "$@"']],
+  // As nohup replaces the input that is a terminal.
+  ['on a terminal', ['sh', '-c', 'exec "$0" "$@" 0>/dev/null']],
+] as const;
+
+(process.platform === 'linux' ? test : test.skip).each(NOHUP)(
+  'SIGHUP has no effect after nohup %s (Linux only)',
+  async (_title, command) => {
+    const env = { DATABASE_URL: database.url };
+    const service = await startBuiltService(env, undefined, [...command, process.execPath]);
+    service.process.kill('SIGHUP');
+    expect((await send(service, '/health/live')).status).toBe(200);
+    expect(await service.stop('SIGTERM')).toBe(0);
+    expect((await stopping(service)) as object).toMatchObject({ signal: 'SIGTERM' });
+  },
+);
 
 test('a signal during a migration stops the service after the migrations', async () => {
   const empty = await createDatabase({ template: 'template0' });

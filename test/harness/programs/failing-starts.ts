@@ -18,7 +18,15 @@ const never = new Promise<string>(() => undefined);
 async function start(env: Record<string, string>): Promise<void> {
   const settings = new Settings(env);
   const database = await locateDatabase(settings.database, 'service');
-  await runService([AppModule], settings, database, log, never, new AbortController().signal);
+  await runService(
+    [AppModule],
+    settings,
+    database,
+    log,
+    never,
+    new AbortController().signal,
+    never,
+  );
 }
 
 const errors: ([string, string] | null)[] = [];
