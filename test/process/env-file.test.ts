@@ -10,7 +10,7 @@ let project: ProjectCopy;
 let envFile: string;
 
 beforeAll(() => {
-  project = new ProjectCopy();
+  project = new ProjectCopy('a copy');
   project.build();
   writeFileSync(project.path('.env.example'), '\nDATABASE_URL=\n# LOG_LEVEL=info\n');
   envFile = project.path('.env');
@@ -87,7 +87,7 @@ test.each<
     'cli',
     { LOG_LEVEL: 'loud' },
     null,
-    /^\S+\.env cannot be read: [^\n]+\n$/,
+    /^\/.+\.env cannot be read: [^\n]+\n$/,
   ],
 ])('.env in the folder of the project: %s', async (_title, script, env, file, line) => {
   if (file === null) mkdirSync(envFile);
