@@ -1,7 +1,8 @@
 import { Module } from '@nestjs/common';
+import { PlatformModule } from '#platform';
 import { DemoModule } from './demo/demo.module.js';
 import { PetsModule } from './pets/pets.module.js';
 
-/** The features of the service. */
-@Module({ imports: [PetsModule, DemoModule] })
+/** The root: the platform, and the features of the team. `nest generate` adds to it. */
+@Module({ imports: [PlatformModule, DemoModule, PetsModule] })
 export class AppModule {}

@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
+  type DynamicModule,
   type NestApplicationOptions,
   type NestMiddleware,
   type Type,
@@ -11,31 +12,33 @@ import { type AbstractHttpAdapter, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Application, NextFunction, RequestHandler } from 'express';
 import type { Logger } from 'pino';
-import { type AppOptions, platformModule } from './platform.module.js';
+import type { Settings } from './config/settings.js';
 import { InterfaceDescription } from './http/openapi/interface-description.js';
 import { currentRequestIds } from './http/request/request-context.js';
 import { Connections } from './http/server/connections.js';
 import { NestLogger } from './logging/nest-logger.js';
 import { AT_CLOSE, MIDDLEWARE, RESPONSE } from './pipeline.js';
+import { type Prepared, withPrepared } from './process.module.js';
 
 type CreateNestApp = (
-  module: Type,
+  root: DynamicModule,
   adapter: AbstractHttpAdapter,
   options: NestApplicationOptions,
 ) => Promise<NestExpressApplication>;
 
 /**
- * Creates the application for the service, its tests and its benchmark. It is initialized but does
- * not listen. Its `close()` closes everything except the database location.
+ * Creates the application. It is initialized but does not listen. Its `close()` closes everything.
  *
+ * @param root AppModule
  * @param create NestFactory.create; in tests, `createNestApplication` of a testing module
  */
 export async function createApp(
-  options: AppOptions,
-  logger: Logger,
+  root: Type,
+  prepared: Prepared & Required<Pick<Prepared, 'settings' | 'logger'>>,
   create: CreateNestApp = (...args) => NestFactory.create<NestExpressApplication>(...args),
 ): Promise<NestExpressApplication> {
-  const app = await create(platformModule(options, logger), new RESPONSE(options.settings), {
+  const { settings, logger } = prepared;
+  const app = await create(withPrepared(root, prepared), new RESPONSE(settings), {
     // BodyGuard reads the body, after the guards that can reject the request.
     bodyParser: false,
     logger: new NestLogger(logger, currentRequestIds),
@@ -47,7 +50,7 @@ export async function createApp(
     routeConflictPolicy: { duplicate: 'error' },
   });
   try {
-    setUp(app, options, logger);
+    setUp(app, settings, logger);
     return await app.init();
   } catch (error) {
     await app.close();
@@ -55,7 +58,7 @@ export async function createApp(
   }
 }
 
-function setUp(app: NestExpressApplication, options: AppOptions, logger: Logger): void {
+function setUp(app: NestExpressApplication, settings: Settings, logger: Logger): void {
   // A controller without a version, as the Nest CLI generates it, belongs to v1.
   app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
   const server = app.getHttpServer();
@@ -63,13 +66,13 @@ function setUp(app: NestExpressApplication, options: AppOptions, logger: Logger)
     const express = app.getHttpAdapter().getInstance() as Application;
     const address = addressOf(server);
     const isLoopback = /\/(?:\[::ffff:)?127\.|\/\[::1\]/.test(address);
-    if (isLoopback && options.settings.server.trustProxy === 0) express.publicUrl ||= address;
+    if (isLoopback && settings.server.trustProxy === 0) express.publicUrl ||= address;
     if (express.publicUrl) return;
     logger.warn('PUBLIC_URL is not set: the URLs in Link headers are relative');
   });
   app.use(inOrder(MIDDLEWARE.map((step) => app.get(step))));
   app.get(Connections).observers = AT_CLOSE.map((observer) => app.get(observer));
-  if (options.settings.server.docs) app.get(InterfaceDescription).read(app);
+  if (settings.server.docs) app.get(InterfaceDescription).read(app);
 }
 
 /** Runs the steps as one middleware, because each layer of the router costs time. */

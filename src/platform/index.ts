@@ -1,6 +1,11 @@
 // Everything that a feature may use of the platform, imported as `#platform`. A change of an export
 // that breaks a feature is a major version.
 
+// --- The root module -------------------------------------------------------------------------------
+
+/** What every feature gets: `@Module({ imports: [PlatformModule, ToysModule] }) class AppModule {}`. */
+export { PlatformModule } from './platform.module.js';
+
 // --- Who sends a request ---------------------------------------------------------------------------
 
 /** The owner, the plan and the API key of a request: `add(@Caller() caller: Caller)`. */

@@ -8,9 +8,10 @@ import type { Logger } from 'pino';
 import { addressOf, createApp } from './app.js';
 import type { ServerSettings } from './config/server-settings.js';
 import type { Settings } from './config/settings.js';
+import type { Stop } from './config/stop-signals.js';
 import { isUnavailable } from './database/database-errors.js';
 import type { DatabaseLocation } from './database/database-location.js';
-import { isSchemaCurrent, migrate } from './database/schema/migrate.js';
+import { makeSchemaCurrent } from './database/schema/migrate.js';
 import { StartError } from './errors/start-error.js';
 import { Readiness } from './health/readiness.js';
 import { DemoKey, welcomeText } from './http/openapi/demo-key.js';
@@ -20,7 +21,6 @@ import type { Log } from './logging/logger.js';
 import { createMetricsServer } from './metrics/metrics-server.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
 import { VERSION } from './config/version.js';
-import { PRODUCT } from '../product.js';
 
 /** Connections to accept. With Node's default of 511, the system drops some of a burst. */
 const LISTEN_BACKLOG = 4_096;
@@ -29,30 +29,26 @@ const LISTEN_BACKLOG = 4_096;
 const CLOSE_LIMIT_MS = 1_500;
 
 /**
- * Starts the service, runs it until `stopReason` resolves, completes the requests in progress, and
+ * Starts the service, runs it until it is stopped, completes the requests in progress, and
  * closes everything, including the database.
  *
- * @param signal is aborted at the same time
- * @param hurried resolves when nothing may wait any longer, after `stopReason`
+ * @param root AppModule
  * @throws StartError when an operator can fix what prevents the start; the reason to stop if it
  *   came before the application was created
  */
 export async function runService(
-  features: readonly Type[],
+  root: Type,
   settings: Settings,
   database: DatabaseLocation,
   log: Log,
-  stopReason: Promise<string>,
-  signal: AbortSignal,
-  hurried: Promise<unknown>,
+  stop: Stop,
 ): Promise<void> {
+  const { logger } = log;
   try {
-    const clock = { now: Date.now, monotonicMs: performance.now.bind(performance) };
-    const schemaCurrent = makeSchemaCurrent(settings, database, log.logger, signal);
-    const options = { settings, clock, database, features, schemaCurrent };
-    const creating = createApp(options, log.logger);
+    const schemaCurrent = makeSchemaCurrent(settings.database, database, logger, stop.signal);
+    const creating = createApp(root, { settings, database, logger, schemaCurrent });
     // A migration in progress ends first. A provider of a feature may never be ready.
-    const stopped = Promise.all([stopReason, Promise.race([schemaCurrent, hurried])]).then(
+    const stopped = Promise.all([stop.reason, Promise.race([schemaCurrent, stop.hurried])]).then(
       ([reason]) => Promise.reject(reason as unknown as Error),
     );
     const app = await Promise.race([creating, stopped]).catch(rethrow);
@@ -60,44 +56,27 @@ export async function runService(
     app.get(ServiceMetrics).observeProcess(VERSION, log.droppedLines);
     const metrics = createMetricsServer(() => app.get(ServiceMetrics).text());
     try {
-      const address = await openListeners(app, metrics, settings, database, log.logger);
+      const address = await openListeners(app, metrics, settings, database, logger);
       // Only a person at a terminal needs the demo API key. A log must not contain it.
       if (database.embedded && process.stdout.isTTY) {
         log.print(`${welcomeText(address, app.get(DemoKey))}\n`);
       }
-      reason = await stopReason;
-      log.logger.info({ signal: reason }, 'stopping');
-      await drain(app, settings.server, hurried);
+      reason = await stop.reason;
+      logger.info({ signal: reason }, 'stopping');
+      await drain(app, settings.server, stop.hurried);
     } finally {
       metrics.close();
       metrics.closeAllConnections();
       // The interface of an application declares no signal, which the shutdown hooks get.
       const context = app as unknown as NestApplicationContext;
       const isClosed = context.close(reason).then(() => true);
-      if ((await Promise.race([isClosed, hurried, delay(CLOSE_LIMIT_MS, false)])) === false) {
-        log.logger.warn({ limitMs: CLOSE_LIMIT_MS }, 'not everything was closed in time');
+      if ((await Promise.race([isClosed, stop.hurried, delay(CLOSE_LIMIT_MS, false)])) === false) {
+        logger.warn({ limitMs: CLOSE_LIMIT_MS }, 'not everything was closed in time');
       }
     }
-    log.logger.info('stopped');
+    logger.info('stopped');
   } finally {
     await database.close();
-  }
-}
-
-/** Migrates the schema, or checks that no migration is missing. */
-async function makeSchemaCurrent(
-  settings: Settings,
-  database: DatabaseLocation,
-  logger: Logger,
-  signal: AbortSignal,
-): Promise<void> {
-  if (settings.database.migrateOnStart) {
-    const migrations = await migrate(database, settings.database, { signal });
-    if (migrations.length > 0) logger.info({ migrations }, 'schema migrated');
-  } else if (!(await isSchemaCurrent(database, settings.database))) {
-    throw new StartError(
-      `The schema of ${database.description} is not up to date, or this role cannot read it. Run \`${PRODUCT.command} db migrate\` as the role that owns the tables.`,
-    );
   }
 }
 

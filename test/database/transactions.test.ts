@@ -39,9 +39,13 @@ describe('a transaction', () => {
   let store: StoreDataSource;
   let hasty: StoreDataSource;
   beforeAll(async () => {
-    const options = { type: 'postgres', url: database.url, extra: { Client: PgClient } } as const;
-    store = await new StoreDataSource({ ...options, poolSize: 1 }, 10_000).initialize();
-    hasty = await new StoreDataSource({ ...options, poolSize: 1 }, 100).initialize();
+    const open = (responseTimeoutMs: number) =>
+      new StoreDataSource({
+        ...({ type: 'postgres', url: database.url, poolSize: 1 } as const),
+        extra: { Client: PgClient, responseTimeoutMs },
+      }).initialize();
+    store = await open(10_000);
+    hasty = await open(100);
     closeBeforeDatabases(() => Promise.all([store.destroy(), hasty.destroy()]));
   });
   beforeEach(() => database.query('DROP TABLE IF EXISTS notes; CREATE TABLE notes (text text)'));

@@ -18,7 +18,17 @@ export const STOP_SIGNALS = ['SIGINT', 'SIGTERM', ...(isNohup ? [] : ['SIGHUP'])
 export async function nextSignal(): Promise<void> {
   const next = () => Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
   // npm repeats a signal that a terminal or systemd also sends to this process.
-  if ('npm_lifecycle_event' in process.env) await next();
+  if (/^(?:start|dev|cli)/.test(process.env['npm_lifecycle_event'] ?? '')) await next();
   const [, number] = (await next()) as [string, number];
   process.exitCode = 128 + number;
+}
+
+/** When and why a process stops. */
+export interface Stop {
+  /** Resolves to the first signal, or to the origin of an uncaught exception. */
+  readonly reason: Promise<string>;
+  /** Is aborted with the reason. */
+  readonly signal: AbortSignal;
+  /** Resolves at the second signal, after which nothing may wait any longer. */
+  readonly hurried: Promise<unknown>;
 }

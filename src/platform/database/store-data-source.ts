@@ -8,7 +8,7 @@ import {
   type QueryRunner,
   type Repository,
 } from 'typeorm';
-import type { PgClient } from './pipelining/pg-client.js';
+import type { PgClient, PgClientConfig } from './pipelining/pg-client.js';
 import { OPEN_TRANSACTION, openTransaction } from './pipelining/pipelined-statements.js';
 
 /**
@@ -17,12 +17,12 @@ import { OPEN_TRANSACTION, openTransaction } from './pipelining/pipelined-statem
  * TypeORM's own, only what uses the manager of the transaction would be part of it.
  */
 export class StoreDataSource extends DataSource {
-  /** @param transactionLimitMs the time limit of a transaction. Then its connection is closed */
-  constructor(
-    options: DataSourceOptions,
-    readonly transactionLimitMs: number,
-  ) {
+  /** The time limit of a transaction, which is that of one statement. Then its connection is closed. */
+  readonly transactionLimitMs: number;
+
+  constructor(options: DataSourceOptions) {
     super(options);
+    this.transactionLimitMs = (options.extra as Required<PgClientConfig>).responseTimeoutMs;
   }
 
   override createEntityManager(runner?: QueryRunner): EntityManager {

@@ -14,19 +14,12 @@ const log = {
   end: () => Promise.resolve(),
 };
 const never = new Promise<string>(() => undefined);
+const stop = { reason: never, signal: new AbortController().signal, hurried: never };
 
 async function start(env: Record<string, string>): Promise<void> {
   const settings = new Settings(env);
   const database = await locateDatabase(settings.database, 'service');
-  await runService(
-    [AppModule],
-    settings,
-    database,
-    log,
-    never,
-    new AbortController().signal,
-    never,
-  );
+  await runService(AppModule, settings, database, log, stop);
 }
 
 const errors: ([string, string] | null)[] = [];

@@ -8,13 +8,12 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
-import type { INestApplication, Type } from '@nestjs/common';
+import { type INestApplication, Module, type Type } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { AppModule } from '../../../src/app.module.js';
 import { run } from '../../../src/cli/program.js';
 import { createApp } from '../../../src/platform/app.js';
 import { Settings } from '../../../src/platform/config/settings.js';
-import { locateDatabase } from '../../../src/platform/database/database-location.js';
 import { createLogger } from '../../../src/platform/logging/logger.js';
 import { ServiceMetrics } from '../../../src/platform/metrics/service-metrics.js';
 
@@ -68,18 +67,18 @@ async function serve(socket: Socket): Promise<void> {
       clock.nowMs = ms;
     },
   };
-  const app = await createApp(
-    {
-      settings,
-      clock,
-      database: await locateDatabase(settings.database, 'service'),
-      features: [
-        withTeam ? ((await import(TEAM)) as { AppModule: Type }).AppModule : AppModule,
-        ...(await Promise.all(features.map(modulesOf))).flat(),
-      ],
-    },
-    createLogger(settings.logging.level, { write: (log) => send(socket, { log }) }),
-  );
+  const imports = [
+    withTeam ? ((await import(TEAM)) as { AppModule: Type }).AppModule : AppModule,
+    ...(await Promise.all(features.map(modulesOf))).flat(),
+  ];
+  @Module({ imports })
+  class Root {}
+  const app = await createApp(Root, {
+    settings,
+    clock,
+    logger: createLogger(settings.logging.level, { write: (log) => send(socket, { log }) }),
+    schemaCurrent: Promise.resolve(),
+  });
   await app.listen(settings.server.port, settings.server.host);
   const address = app.getHttpServer().address() as AddressInfo;
   send(socket, { port: address.port });

@@ -11,7 +11,6 @@ import { listFiles, writeFolder } from '../../../scripts/build.mjs';
 const ROOT = join(import.meta.dirname, '../../..');
 export const PRODUCT_FOLDER = join(ROOT, 'reports', 'product');
 export const TEAM_FOLDER = join(ROOT, 'reports', 'team');
-const STORE = "export { StoreModule as AppModule } from './store/store.module.js';\n";
 
 /**
  * Creates both folders. Processes that run from them are not disturbed.
@@ -29,7 +28,7 @@ export async function createProduct() {
     ...(await compile('test/harness/features', 'test/harness/features')),
     ...(await compile('test/harness/features/store', 'src/store')),
     ['src/team.module.js', team.get('src/app.module.js') ?? ''],
-    ['src/app.module.js', STORE],
+    ['src/app.module.js', "export { AppModule } from './store/app.module.js';\n"],
   ]);
   for (const name of ['categories', 'orders', 'packages/multer']) {
     // Their migrations are executed by their tests only.

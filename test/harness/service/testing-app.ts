@@ -1,9 +1,9 @@
-import type { Type } from '@nestjs/common';
+import { Module, type Type } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test, type TestingModuleBuilder } from '@nestjs/testing';
 import { createApp } from '../../../src/platform/app.js';
 import { Settings } from '../../../src/platform/config/settings.js';
-import { locateDatabase } from '../../../src/platform/database/database-location.js';
+import { PlatformModule } from '../../../src/platform/platform.module.js';
 import { createLogger } from '../../../src/platform/logging/logger.js';
 import { closeBeforeDatabases, type TestDatabase } from '../database/database.js';
 
@@ -31,16 +31,14 @@ export async function startTestingApp({
 }: TestingOptions): Promise<{ app: NestExpressApplication; url: string }> {
   const settings = new Settings({ DATABASE_URL: database.url, ...env });
   const clock = { now: () => Date.now(), monotonicMs: () => performance.now() };
-  const location = await locateDatabase(settings.database, 'service');
   const logger = createLogger('silent', { write: () => undefined });
-  const app = await createApp(
-    { settings, clock, database: location, features, schemaCurrent },
-    logger,
-    async (module, adapter, options) => {
-      const testing = override(Test.createTestingModule({ imports: [module] }));
-      return (await testing.compile()).createNestApplication(adapter, options);
-    },
-  );
+  @Module({ imports: [PlatformModule, ...features] })
+  class Root {}
+  const prepared = { settings, clock, logger, schemaCurrent };
+  const app = await createApp(Root, prepared, async (root, adapter, options) => {
+    const testing = override(Test.createTestingModule({ imports: [root] }));
+    return (await testing.compile()).createNestApplication(adapter, options);
+  });
   closeBeforeDatabases(() => app.close());
   await app.listen(0, '127.0.0.1');
   return { app, url: await app.getUrl() };

@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
 import { DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
 import type { DatabaseSettings } from '../../config/database-settings.js';
 import { dataSourceOptions } from '../data-source-options.js';
 import type { DatabaseLocation } from '../database-location.js';
 import { StartError } from '../../errors/start-error.js';
 import { queryRows, type StatementRunner } from '../sql.js';
+import { PRODUCT } from '../../../product.js';
 
 /** The advisory lock of the process that migrates. The number is arbitrary. */
 const MIGRATION_LOCK = 7_236_114_901n;
@@ -47,6 +49,26 @@ export async function migrate(
   });
 }
 
+/** The token of a provider that exists when the schema is up to date. */
+export const SCHEMA_CURRENT = Symbol('schema-current');
+
+/** Migrates the schema, or checks that no migration is missing. @throws StartError if one is */
+export async function makeSchemaCurrent(
+  settings: DatabaseSettings,
+  location: DatabaseLocation,
+  logger: Logger,
+  signal?: AbortSignal,
+): Promise<void> {
+  if (settings.migrateOnStart) {
+    const migrations = await migrate(location, settings, signal && { signal });
+    if (migrations.length > 0) logger.info({ migrations }, 'schema migrated');
+  } else if (!(await isSchemaCurrent(location, settings))) {
+    throw new StartError(
+      `The schema of ${location.description} is not up to date, or this role cannot read it. Run \`${PRODUCT.command} db migrate\` as the role that owns the tables.`,
+    );
+  }
+}
+
 /** Returns the names of the executed migrations, newest first, and of those that are not executed. */
 export async function migrationStatus(dataSource: DataSource, session?: QueryRunner) {
   const migrations = new MigrationExecutor(dataSource, session);
@@ -56,7 +78,7 @@ export async function migrationStatus(dataSource: DataSource, session?: QueryRun
 }
 
 /** Returns whether no migration is pending. A connection pooler may lead to the database. */
-export async function isSchemaCurrent(
+async function isSchemaCurrent(
   location: DatabaseLocation,
   settings: DatabaseSettings,
 ): Promise<boolean> {

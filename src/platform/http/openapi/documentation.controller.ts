@@ -2,7 +2,18 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, extname } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { All, Controller, Get, Header, Redirect, Req, Res, VERSION_NEUTRAL } from '@nestjs/common';
+import {
+  type CanActivate,
+  Controller,
+  Get,
+  Header,
+  Injectable,
+  Redirect,
+  Req,
+  Res,
+  UseGuards,
+  VERSION_NEUTRAL,
+} from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { Public } from '../../access/public.decorator.js';
 import { Settings } from '../../config/settings.js';
@@ -27,11 +38,23 @@ const REDIRECTS = ['/', 'docs{/}'];
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; connect-src 'self'";
 
+/** 404 with `DOCS=false`. */
+@Injectable()
+class DocumentationGuard implements CanActivate {
+  constructor(private readonly settings: Settings) {}
+
+  canActivate(): boolean {
+    if (this.settings.server.docs) return true;
+    throw new ServiceError('route_not_found');
+  }
+}
+
 /**
  * The interface description and Swagger UI. `SwaggerModule.setup()` would register handlers that no
  * guard counts or rejects.
  */
 @Public()
+@UseGuards(DocumentationGuard)
 @ApiExcludeController()
 @Controller({ version: VERSION_NEUTRAL })
 export class DocumentationController {
@@ -109,15 +132,4 @@ function docsPage(demoKey = ''): string {
   <script src="docs/swagger-ui-bundle.js"></script>
   <script type="module" src="docs/start-swagger-ui.js"></script>
 </html>`;
-}
-
-/** Takes the place of DocumentationController with `DOCS=false`. */
-@Public()
-@ApiExcludeController()
-@Controller({ version: VERSION_NEUTRAL })
-export class NoDocumentationController {
-  @All([...REDIRECTS, ...DESCRIPTIONS, ...FILES])
-  reject(): never {
-    throw new ServiceError('route_not_found');
-  }
 }

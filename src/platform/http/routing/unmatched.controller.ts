@@ -1,22 +1,30 @@
-import { All, Controller, Module, Next, Req, Res, VERSION_NEUTRAL } from '@nestjs/common';
+import { All, Controller, Next, Req, Res, VERSION_NEUTRAL } from '@nestjs/common';
 import { PATH_METADATA } from '@nestjs/common/internal';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { IRoute } from 'express';
+import { Settings } from '../../config/settings.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { EVERY_PATH } from '../request/request-context.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
 
+/** The paths of DocumentationController, which do not exist with `DOCS=false`. */
+const DOCUMENTATION = /^\/(?:docs(?:\/.*)?|openapi\.(?:json|yaml))?$/;
+
 /**
- * The catch-all route: requests that match no other route pass the guards. Its module comes last. If
+ * The catch-all route: requests that match no other route pass the guards. NestJS registers it last, because it is the
+ * least specific one. If
  * the path has no route, what a package has mounted in `onModuleInit` follows, or else 404.
  */
 @ApiExcludeController()
 @Controller({ version: VERSION_NEUTRAL })
-class UnmatchedController {
+export class UnmatchedController {
+  constructor(private readonly settings: Settings) {}
+
   @All(EVERY_PATH)
   respond(@Req() request: Request, @Res() response: Response, @Next() next: NextFunction): void {
     const allow = allowedMethods(request).join(', ');
-    if (allow === '') return next();
+    const isHidden = !this.settings.server.docs && DOCUMENTATION.test(request.path);
+    if (allow === '' || isHidden) return next();
     response.setHeader('Allow', allow);
     if (request.method !== 'OPTIONS') {
       const message = `Method not allowed. Allowed methods: ${allow}.`;
@@ -25,9 +33,6 @@ class UnmatchedController {
     response.status(204).end();
   }
 }
-
-@Module({ controllers: [UnmatchedController] })
-export class UnmatchedModule {}
 
 /** The properties of an Express router layer that this file reads. */
 interface RouteLayer {

@@ -1,0 +1,75 @@
+import { type DynamicModule, Global, Inject, Module, type Type } from '@nestjs/common';
+import type { Logger } from 'pino';
+import { Clock } from './config/clock.js';
+import { Settings } from './config/settings.js';
+import { DatabaseLocation, locateDatabase } from './database/database-location.js';
+import { makeSchemaCurrent, SCHEMA_CURRENT } from './database/schema/migrate.js';
+import { createLog, LOGGER } from './logging/logger.js';
+
+/** What a process has before its application. ProcessModule creates the rest. */
+export interface Prepared {
+  settings?: Settings;
+  clock?: Clock;
+  logger?: Logger;
+  database?: DatabaseLocation;
+  /** Resolves when the schema of the database is up to date. */
+  schemaCurrent?: Promise<unknown>;
+}
+
+const PREPARED = Symbol('prepared');
+const prepared = { token: PREPARED, optional: true };
+
+/** Returns the root module for an application that uses what its process has prepared. */
+export function withPrepared(root: Type, values: Prepared): DynamicModule {
+  const providers = [{ provide: PREPARED, useValue: values }];
+  return { module: root, global: true, providers, exports: [PREPARED] };
+}
+
+/** What belongs to the process: settings, clock, log and database server. */
+@Global()
+@Module({
+  providers: [
+    {
+      provide: Settings,
+      inject: [prepared],
+      useFactory: (values?: Prepared) => values?.settings ?? new Settings(),
+    },
+    {
+      provide: Clock,
+      inject: [prepared],
+      useFactory: (values?: Prepared) =>
+        values?.clock ?? { now: Date.now, monotonicMs: () => performance.now() },
+    },
+    {
+      provide: LOGGER,
+      inject: [Settings, prepared],
+      useFactory: async ({ logging }: Settings, values?: Prepared) =>
+        values?.logger ?? (await createLog(logging)).logger,
+    },
+    {
+      provide: DatabaseLocation,
+      inject: [Settings, prepared],
+      useFactory: ({ database }: Settings, values?: Prepared) =>
+        values?.database ?? locateDatabase(database, 'service'),
+    },
+    {
+      provide: SCHEMA_CURRENT,
+      inject: [Settings, DatabaseLocation, LOGGER, prepared],
+      useFactory: (
+        { database }: Settings,
+        location: DatabaseLocation,
+        logger: Logger,
+        values?: Prepared,
+      ) => values?.schemaCurrent ?? makeSchemaCurrent(database, location, logger),
+    },
+  ],
+  exports: [Settings, Clock, LOGGER, DatabaseLocation, SCHEMA_CURRENT],
+})
+export class ProcessModule {
+  constructor(@Inject(DatabaseLocation) private readonly database: DatabaseLocation) {}
+
+  /** After the connections of the application are closed. */
+  onApplicationShutdown(): Promise<void> {
+    return this.database.close();
+  }
+}
