@@ -1,4 +1,12 @@
-import { type DynamicModule, Global, Inject, Module, type Type } from '@nestjs/common';
+import {
+  type DynamicModule,
+  Global,
+  Inject,
+  Module,
+  type OnApplicationShutdown,
+  Optional,
+  type Type,
+} from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Clock } from './config/clock.js';
 import { Settings } from './config/settings.js';
@@ -65,11 +73,14 @@ export function withPrepared(root: Type, values: Prepared): DynamicModule {
   ],
   exports: [Settings, Clock, LOGGER, DatabaseLocation, SCHEMA_CURRENT],
 })
-export class ProcessModule {
-  constructor(@Inject(DatabaseLocation) private readonly database: DatabaseLocation) {}
+export class ProcessModule implements OnApplicationShutdown {
+  constructor(
+    private readonly database: DatabaseLocation,
+    @Optional() @Inject(PREPARED) private readonly values?: Prepared,
+  ) {}
 
-  /** After the connections of the application are closed. */
-  onApplicationShutdown(): Promise<void> {
-    return this.database.close();
+  /** After the connections of the application are closed. The process closes what it has prepared. */
+  async onApplicationShutdown(): Promise<void> {
+    if (!this.values?.database) await this.database.close();
   }
 }

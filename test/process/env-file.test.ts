@@ -38,7 +38,7 @@ const UNREACHABLE = /^Database: (\w+) on 127\.0\.0\.1:1\nThe database cannot be 
 
 /** As Windows saves it. */
 const UTF_16 = Buffer.from(`\ufeffDATABASE_URL=${ADDRESS}/pets\r\n`, 'utf16le');
-const ENCODING = /^\S+\.env is not text in UTF-8\n$/;
+const ENCODING = /^.+\.env is not text in UTF-8\n$/;
 
 test.each<
   [title: string, 'start' | 'cli', env: Environment, file: string | Buffer | null, line: RegExp]
@@ -80,7 +80,7 @@ test.each<
     'cli',
     {},
     `DATABASE_URL=${ADDRESS}/pets\nDATABSE_URL=\nLOG_LEVEL=info`,
-    /^\S+\.env: .env.example does not list DATABSE_URL\nDatabase: .*\nThe database .*\n$/,
+    /^.+\.env: .env.example does not list DATABSE_URL\nDatabase: .*\nThe database .*\n$/,
   ],
   [
     'npm run cli fails if it cannot be read',
