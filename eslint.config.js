@@ -3,7 +3,6 @@ import eslint from '@eslint/js';
 import nestjs from '@darraghor/eslint-plugin-nestjs-typed';
 import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
-import { typedSql } from './scripts/typed-sql-rule.mjs';
 
 /** Settings are read, checked and described in one place. */
 const ENVIRONMENT_MESSAGE =
@@ -40,6 +39,29 @@ const RESTRICTED_IMPORTS = [
     message: 'BodyGuard reads JSON, after the guards that can reject the request.',
   },
 ];
+
+// TypeORM's `query` returns the rows of a statement, but `[rows, count]` for UPDATE
+// and DELETE, whatever type the caller expects.
+const OWNERS = /^(?:DataSource|EntityManager|Repository|StatementRunner)$|QueryRunner$/;
+
+const MESSAGE =
+  'Use queryRows() of src/platform/database/sql.ts: query() returns [rows, count] for UPDATE and DELETE.';
+
+/** @type {import('eslint').Rule.RuleModule} */
+const typedSql = {
+  create: (context) => ({
+    /** @param {any} node */
+    'MemberExpression[property.name="query"]': ({ property: node }) => {
+      const { program, esTreeNodeToTSNodeMap } = context.sourceCode.parserServices;
+      const checker = program.getTypeChecker();
+      /** @type {import('typescript').Symbol | undefined} */
+      const symbol = checker.getSymbolAtLocation(esTreeNodeToTSNodeMap.get(node));
+      /** @param {any} declaration */
+      const isOwned = ({ parent }) => OWNERS.test(parent.name?.text);
+      if (symbol?.declarations?.some(isOwned)) context.report({ node, message: MESSAGE });
+    },
+  }),
+};
 
 export default defineConfig(
   globalIgnores(['dist/', 'node_modules/', 'coverage/', 'reports/', '.data/']),
@@ -212,7 +234,14 @@ export default defineConfig(
   },
   {
     // Tests read responses as untyped JSON, and their assertions check its shape.
-    files: ['test/**', 'bench/**', 'rehearsals/**', 'examples/**/*.mjs', 'scripts/**'],
+    files: [
+      'test/**',
+      'bench/**',
+      'rehearsals/**',
+      'examples/**/*.mjs',
+      'scripts/**',
+      'eslint.config.js',
+    ],
     rules: {
       '@typescript-eslint/no-unsafe-argument': 'off',
       '@typescript-eslint/no-unsafe-assignment': 'off',

@@ -4,7 +4,7 @@
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -36,7 +36,7 @@ export function listFiles(folder) {
   return fs
     .readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name).slice(join(folder, '/').length));
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)));
 }
 
 function build() {
@@ -48,10 +48,9 @@ function build() {
   const outDir = join(folder, 'dist');
   Object.assign(config.compilerOptions.builder.options, { outDir, quiet: true });
   config.compilerOptions.deleteOutDir = false;
-  const configFile = join(folder, 'nest-cli.json');
-  fs.writeFileSync(configFile, JSON.stringify(config));
+  fs.writeFileSync(join(folder, 'nest-cli.json'), JSON.stringify(config));
   const cli = createRequire(import.meta.url).resolve('@nestjs/cli/bin/nest.js');
-  const args = [cli, 'build', '--config', configFile.slice(ROOT.length)];
+  const args = [cli, 'build', '--config', join(relative(ROOT, folder), 'nest-cli.json')];
   // Standard output belongs to the command that follows.
   const { status } = spawnSync(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 2, 2] });
   if (status !== 0) process.exit(1);
@@ -65,11 +64,8 @@ function isInstalled(name) {
   return folders.some((folder) => fs.existsSync(join(folder, name)));
 }
 
-/** Ends the process with one line. @param {string} message @returns {never} */
-function exit(message) {
-  process.stderr.write(`${message}\n`);
-  process.exit(1);
-}
+/** @type {(line: string) => never} */
+const exit = (line) => process.exit((process.stderr.write(`${line}\n`), 1));
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
@@ -79,7 +75,11 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (!isInstalled('@nestjs/core')) exit('Packages are missing. Run `npm ci`.');
   if (isInstalled('@nestjs/cli')) {
     if (process.stderr.isTTY) process.stderr.write('Building…\n');
-    build();
+    try {
+      build();
+    } catch (error) {
+      exit(`The build failed: ${/** @type {Error} */ (error).message}`);
+    }
   } else if (!fs.existsSync(join(DIST, 'main.js'))) {
     exit('There is no build, and its tools are not installed. Run `npm ci --include=dev` first.');
   }

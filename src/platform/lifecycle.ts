@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Type } from '@nestjs/common';
 import type { NestApplicationContext } from '@nestjs/core';
@@ -45,6 +46,7 @@ export async function runService(
 ): Promise<void> {
   const { logger } = log;
   try {
+    await checkListeners(settings.server);
     const schemaCurrent = makeSchemaCurrent(settings.database, database, logger, stop.signal);
     const creating = createApp(root, { settings, database, logger, schemaCurrent });
     // A migration in progress ends first. A provider of a feature may never be ready.
@@ -58,8 +60,11 @@ export async function runService(
     try {
       const address = await openListeners(app, metrics, settings, database, logger);
       // Only a person at a terminal needs the demo API key. A log must not contain it.
+      const demoKey = app.get(DemoKey);
       if (database.embedded && process.stdout.isTTY) {
-        log.print(`${welcomeText(address, app.get(DemoKey))}\n`);
+        log.print(`${welcomeText(address, demoKey)}\n`);
+      } else if (demoKey.key !== undefined) {
+        logger.info({ file: join(settings.database.dataDir, 'demo-key') }, 'demo API key');
       }
       reason = await stop.reason;
       logger.info({ signal: reason }, 'stopping');
@@ -135,6 +140,18 @@ async function listen(server: Server, prefix: string, port: number, host: string
     const { code = '', message } = cause as NodeJS.ErrnoException;
     const setting = ['EACCES', 'EADDRINUSE'].includes(code) ? 'PORT' : 'HOST';
     throw new StartError(`${prefix}${setting}: ${message}`, { cause });
+  }
+}
+
+/** Reports a port in use, or an address that does not exist, before the schema is migrated. @throws StartError */
+async function checkListeners({ port, host, metricsPort, metricsHost }: ServerSettings) {
+  for (const [prefix, number = 0, address] of [
+    ['', port, host],
+    ['METRICS_', metricsPort, metricsHost],
+  ] as const) {
+    const server = createServer();
+    if (number !== 0) await listen(server, prefix, number, address);
+    server.close();
   }
 }
 

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Type } from '@nestjs/common';
 import type { ServerSettings } from './config/server-settings.js';
@@ -34,6 +35,10 @@ async function run(loadRoot: () => Promise<Type>): Promise<void> {
   const log = await createLog(settings.logging);
   const stopping = new AbortController();
   const { signal } = stopping;
+  const { connection, dataDir } = settings.database;
+  if (process.stdout.isTTY && connection === undefined && !existsSync(dataDir)) {
+    log.print(`Creating a database in ${dataDir}…\n`);
+  }
   try {
     const reason = firstReasonToStop(log, settings.server);
     const stop = { reason, signal, hurried: reason.then(nextSignal) };

@@ -57,6 +57,7 @@ test.each<[name: string, value: string, group: keyof Settings, read: object]>([
 });
 
 test.each<[name: string, expected: RegExp, ...values: string[]]>([
+  ['METRICS_PORT', /another port than PORT/, '3000'],
   ['PORT', /integer from 0 to 65535/, 'x', '-1', '65536', '1.5', '0x10', ' 80', '1e3', '+80'],
   [
     'PUBLIC_URL',

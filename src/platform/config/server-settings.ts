@@ -15,14 +15,15 @@ export function readServerSettings(read: EnvironmentReader) {
   const headersTimeoutMs = read.seconds('HEADERS_TIMEOUT_SECONDS', headers, { min: 0.1, max: 600 });
   if (headersTimeoutMs > requestTimeoutMs)
     read.reject('HEADERS_TIMEOUT_SECONDS', 'at most REQUEST_TIMEOUT_SECONDS');
+  const port = read.integer('PORT', 3000, PORT);
+  const metricsPort =
+    read.environment['METRICS_PORT'] === '' ? undefined : read.integer('METRICS_PORT', 9464, PORT);
+  if (metricsPort === port && port !== 0) read.reject('METRICS_PORT', 'another port than PORT');
   return {
-    port: read.integer('PORT', 3000, PORT),
+    port,
     host: read.text('HOST') ?? '127.0.0.1',
     /** undefined: no metrics listener. */
-    metricsPort:
-      read.environment['METRICS_PORT'] === ''
-        ? undefined
-        : read.integer('METRICS_PORT', 9464, PORT),
+    metricsPort,
     metricsHost: read.text('METRICS_HOST') ?? '127.0.0.1',
     publicUrl: baseAddress(read, 'PUBLIC_URL'),
     stagingUrl: baseAddress(read, 'STAGING_URL'),
