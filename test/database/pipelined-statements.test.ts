@@ -169,6 +169,73 @@ describe('inserts', () => {
   });
 });
 
+describe('statements that were prepared before a migration', () => {
+  const readAll = (number: Parameter) =>
+    Promise.all([
+      read('SELECT * FROM changing WHERE $1 ORDER BY number', 't'),
+      read('SELECT * FROM changing WHERE number = $1', number),
+      read('SELECT number FROM changing WHERE (kind, number) > ($1, $2)', 'a', number),
+      read('SELECT number, mood FROM changing WHERE mood = $1', 'calm'),
+      read('UPDATE changing SET number = $1, kind = $2, mood = $3', number, 'a', 'calm'),
+    ]);
+  const type = (column: string, name: string) =>
+    `ALTER TABLE changing ALTER ${column} TYPE ${name} USING ${column}::text::${name};`;
+
+  it.each([
+    ['another length', type('kind', 'varchar(20)')],
+    ['an enum', `CREATE TYPE kind AS ENUM ('a'); ${type('kind', 'kind')}`],
+    [
+      'another enum',
+      `CREATE TYPE new_mood AS ENUM ('calm'); ${type('mood', 'new_mood')} DROP TYPE mood`,
+    ],
+    [
+      'larger numbers',
+      `${type('number', 'bigint')} UPDATE changing SET number = 5000000000`,
+      5_000_000_000n,
+    ],
+    ['text', type('number', 'text'), '1'],
+    ['another column', 'ALTER TABLE changing ADD COLUMN extra int'],
+    [
+      'another table',
+      'CREATE TABLE copy AS TABLE changing; DROP TABLE changing; ALTER TABLE copy RENAME TO changing',
+    ],
+    ['no statements in the session', ''],
+  ])(
+    'succeed together and alone on the same connection: %s',
+    async (_change, migration, number: Parameter = 1) => {
+      openPool({ max: 1 });
+      await database.query(`
+      DROP TABLE IF EXISTS changing;
+      DROP TYPE IF EXISTS kind, mood, new_mood;
+      CREATE TYPE mood AS ENUM ('calm');
+      CREATE TABLE changing AS SELECT 1 AS number, 'a'::text AS kind, 'calm'::mood AS mood`);
+      const [[, pid] = []] = await who(0);
+      await readAll(1);
+      await (migration === '' ? pool.query('DEALLOCATE ALL') : database.query(migration));
+      const [one, all] = await Promise.all([
+        pool.query('SELECT * FROM changing WHERE $1 ORDER BY number', ['t']),
+        readAll(number),
+      ]);
+      const row = [number, ...Object.values(one.rows[0]).slice(1)];
+      expect(all.slice(0, 2)).toEqual([[row], [row]]);
+      expect((await who(0))[0]?.[1]).toBe(pid);
+    },
+  );
+});
+
+test('a migration that locks tables in another order than a batch fails no statement', async () => {
+  await database.query('CREATE TABLE one AS SELECT 1 AS number; CREATE TABLE two AS TABLE one');
+  const migration = await pool.connect();
+  // The batch detects the deadlock first, after a second.
+  await migration.query("BEGIN; SET LOCAL deadlock_timeout = '1min'; LOCK TABLE two");
+  const reads = ['one', 'two'].map((table) => read(`SELECT number FROM ${table} WHERE $1`, 't'));
+  const waiting = `SELECT FROM pg_locks WHERE NOT granted AND relation = 'two'::regclass`;
+  while ((await database.query(waiting)).length === 0);
+  await migration.query('LOCK TABLE one; COMMIT');
+  migration.release();
+  expect(await Promise.all(reads)).toEqual([[[1]], [[1]]]);
+});
+
 describe('the columns of a read', () => {
   it('are exact, the first time and the next', async () => {
     const sql = `SELECT $1::bigint, $2::int, $3::text, $4::text, $1::bigint + 1 = 9223372036854775807,

@@ -125,6 +125,42 @@ describe('a transaction', () => {
     expect(await notes()).toEqual([{ text: 'kept' }]);
   });
 
+  it('does not fail when a migration changes other columns before it or meanwhile', async () => {
+    const { master } = store.driver as unknown as { master: Pool };
+    const statements = new PipelinedStatements(master);
+    const sql = 'SELECT * FROM changing WHERE number = $1';
+    const read = () =>
+      Promise.all([store.query(sql, [1]), statements.read(sql, [1], Object.values)]);
+    await database.query('CREATE TABLE changing AS SELECT 1 AS number');
+    await store.transaction(read);
+    for (const column of ['a', 'b']) {
+      // Outside of a transaction, it is prepared.
+      await read();
+      await database.query(`ALTER TABLE changing ADD COLUMN ${column} int DEFAULT 2`);
+      const [rows, columns] = await store.transaction(async (manager) => {
+        await processOf(manager);
+        await database.query(`ALTER TABLE changing ALTER ${column} TYPE bigint`);
+        return read();
+      });
+      expect(Object.values((rows as object[])[0]!).map(Number)).toEqual(columns[0]!.map(Number));
+    }
+  });
+
+  it.each([
+    ['altered', 'ALTER TABLE altered ADD COLUMN b int'],
+    ['lost', 'DEALLOCATE ALL'],
+  ])(
+    'fails once as the database being unavailable when a statement that is prepared in it is stale: %s',
+    async (table, change) => {
+      const read = () => store.query(`SELECT * FROM ${table} WHERE a = $1 -- typed`, [1]);
+      await database.query(`CREATE TABLE ${table} AS SELECT 1 AS a`);
+      await store.transaction(read);
+      await (table === 'lost' ? store.query(change) : database.query(change));
+      expect(isUnavailable(await failureOf(store.transaction(read)))).toBe(true);
+      expect(await store.transaction(read)).toHaveLength(1);
+    },
+  );
+
   it('is not joined after its end', async () => {
     let later: () => Promise<unknown> = () => Promise.resolve();
     await store.transaction((manager) => {

@@ -21,9 +21,9 @@ const CONNECTION_MESSAGE =
 /**
  * SQLSTATEs that the request did not cause: connection exceptions (08), authorization (28),
  * insufficient resources (53), operator intervention (57), system errors (58), serialization
- * failures, deadlocks, lock timeouts, idle transactions, and a server that has become a standby.
+ * failures, deadlocks, lock timeouts, idle transactions, stale prepared statements, and a standby.
  */
-const TEMPORARY_STATE = /^(?:08|28|53|57|58)|^(?:40001|40P01|55P03|25006|25P03)$/;
+const TEMPORARY_STATE = /^(?:08|28|53|57|58)|^(?:40001|40P01|55P03|25006|25P03|26000)$/;
 
 /** SQLSTATEs of text that is too long, numbers out of range, and NUL, which the caller has sent. */
 const UNSTORABLE_VALUE = /^(?:22001|22003|22021|22P05)$/;
@@ -66,6 +66,7 @@ export function isUnavailable(error: unknown): boolean {
   if (UNAVAILABLE.some((type) => error instanceof type)) return true;
   const code = codeOf(error);
   if (code === '') return error instanceof Error && CONNECTION_MESSAGE.test(error.message);
+  if (code === '0A000') return (error as { routine?: string }).routine === 'RevalidateCachedQuery';
   return CONNECTION_CODE.test(code) || TEMPORARY_STATE.test(code);
 }
 

@@ -11,7 +11,7 @@ const CLAIM = `
            SELECT ctid FROM outbox_events
             WHERE handler = $1 AND next_attempt_at <= now()
             ORDER BY next_attempt_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-  RETURNING id, event, payload, attempts`;
+  RETURNING id, event, payload, attempts::int`;
 
 /** An event whose handler has been started at least once. */
 export type ClaimedEvent = Pick<OutboxEvent, 'id' | 'event' | 'payload' | 'attempts'>;

@@ -6,19 +6,19 @@ import type { IdempotencyRecord } from './idempotency-record.entity.js';
 
 /** The snapshot can be older than the lock. SAVE detects a response that was committed in between. */
 const LOCK_AND_FIND = `
-  SELECT pg_try_advisory_xact_lock($1) AS locked, record.fingerprint, record.answer AS response
-    FROM (VALUES (true)) AS one (row)
-    LEFT JOIN idempotency_keys AS record
-      ON record.owner_id = $2 AND record.key = $3 AND record.expires_at > $4`;
+  SELECT pg_try_advisory_xact_lock($1::bigint) AS locked,
+         record.fingerprint::bytea, record.answer::text AS response
+    FROM (SELECT) AS one LEFT JOIN idempotency_keys AS record ON record.expires_at > $4::timestamptz
+     AND record.owner_id = $2::bigint AND record.key = $3::text -- typed`;
 
 /** Inserts a row, or replaces an expired one. Returns no row if an unexpired one exists. */
 const SAVE = `
   INSERT INTO idempotency_keys AS old (owner_id, key, fingerprint, answer, expires_at)
-  VALUES ($1, $2, $3, $4, $5)
+  VALUES ($1::bigint, $2::text, $3::bytea, $4::text, $5::timestamptz)
       ON CONFLICT ON CONSTRAINT idempotency_keys_pkey DO UPDATE
      SET fingerprint = excluded.fingerprint, answer = excluded.answer, expires_at = excluded.expires_at
-   WHERE old.expires_at <= $6
-  RETURNING owner_id`;
+   WHERE old.expires_at <= $6::timestamptz
+  RETURNING true -- typed`;
 
 /** By ctid, which is stable while rows are locked. By primary key, it would read the whole table. */
 const DELETE_EXPIRED = `

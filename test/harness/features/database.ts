@@ -43,6 +43,11 @@ class DatabaseController {
     return FAILURES[name]?.(this.manager);
   }
 
+  @Get('items')
+  list() {
+    return queryRows(this.manager, 'SELECT * FROM items WHERE id > $1 ORDER BY id LIMIT 5', [0]);
+  }
+
   /** Returns whether the transaction sees its change. */
   @Post('sales/:id/:then')
   sell(

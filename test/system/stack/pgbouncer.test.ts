@@ -4,10 +4,13 @@ import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { changeColumns } from '../../harness/database/column-changes.js';
+import { createOwner } from '../../harness/database/factories.js';
 import { findPostgresPrograms } from '../../harness/database/postgres-programs.js';
 import { PostgresServer, USER } from '../../harness/database/postgres-server.js';
 import { ApiClient } from '../../harness/http/client.js';
 import { expectError } from '../../harness/http/error-response.js';
+import { MixedLoad } from '../../harness/http/mixed-load.js';
 import { Cli } from '../../harness/processes/command.js';
 import { freePort } from '../../harness/processes/free-port.js';
 import { until } from '../../harness/run/until.js';
@@ -119,6 +122,18 @@ const statements = [...section.matchAll(/--command="([^"]*)"/g)].map(([, sql = '
       `SELECT count(*)::int FROM pg_stat_activity WHERE usename = 'pets_service'`,
     );
     expect(connections).toEqual([{ count: POOL_SIZE }]);
+  });
+
+  test('a migration that changes columns causes no 5xx', async () => {
+    const { key } = await createOwner(server.database);
+    const [load, other] = replicas.map((replica) => new MixedLoad(replica, key, []));
+    await changeColumns((sql) => server.query(sql), load!);
+    await other!.stop();
+    for (const { broken, sent } of [load!, other!]) {
+      expect(broken).toEqual([]);
+      const failed = sent.filter(({ response }) => response.status >= 500);
+      expect(failed.map(({ kind, response }) => [kind, response.text])).toEqual([]);
+    }
   });
 
   test('PostgreSQL ends a slow statement, although replicas set no time limits through PgBouncer', async () => {

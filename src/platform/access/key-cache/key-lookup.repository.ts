@@ -6,9 +6,9 @@ import { queryRows } from '../../database/sql.js';
 import type { KeyState } from '../caller.js';
 
 const FIND_BY_HASH = `
-  SELECT key.id, key.owner_id, owner.name, owner.plan, owner.limit_per_minute, owner.limit_per_day,
-         coalesce(key.first_key_id, key.id), key.unban_count, key.expires_at,
-         key.revoked_at IS NOT NULL
+  SELECT key.id, key.owner_id, owner.name, owner.plan, owner.limit_per_minute::int,
+         owner.limit_per_day::int, coalesce(key.first_key_id, key.id), key.unban_count::int,
+         key.expires_at, key.revoked_at IS NOT NULL
     FROM api_keys AS key
     JOIN owners AS owner ON owner.id = key.owner_id
    WHERE key.hash = decode($1, 'hex')`;

@@ -15,6 +15,9 @@ import {
   statementName,
 } from './statement-batch.js';
 
+/** SQLSTATEs of a statement that no longer fits the schema, that the session lost, or of a deadlock. */
+const RUN_AGAIN = /^(?:0A000|22|26000|40P01|42|XX000)/;
+
 /** pg's configuration with options of PgClient. */
 export interface PgClientConfig extends pg.ClientConfig {
   /** How long a response may take; by default without a limit. */
@@ -32,7 +35,7 @@ const EQUIVALENT = /^DateStyle=ISO, |^TimeZone=(?:Etc\/)?(?:GMT|UCT|UTC)$|=remot
 
 /** Members of pg's Client that its types omit. */
 interface Internals {
-  readonly connection: EventEmitter & { stream: Socket };
+  readonly connection: Parameters<Statement['send']>[0] & EventEmitter & { stream: Socket };
   readonly processID: number;
   /** Whether no query is in progress. */
   readonly readyForQuery: boolean;
@@ -45,6 +48,9 @@ interface Internals {
 export class PgClient extends pg.Client {
   /** Whether statements are prepared in the session (see `startSession`). */
   preparesStatements = true;
+  /** In a transaction, only SQL that ends with `-- typed` (docs/decisions/0002). */
+  private readonly prepares = (text = '') =>
+    this.preparesStatements && (this.getTransactionStatus() !== 'T' || text.endsWith('-- typed'));
   private readonly prepared: PreparedStatements = new Map();
 
   constructor(config: PgClientConfig) {
@@ -62,13 +68,16 @@ export class PgClient extends pg.Client {
   }
 
   // pg declares a dozen overloads of query. This implements all of them.
-  override query = ((config: unknown, values?: unknown, callback?: unknown): unknown => {
+  override query = ((text: unknown, values?: unknown, done?: (...result: unknown[]) => void) => {
     const query = super.query.bind(this) as (...args: unknown[]) => Promise<unknown>;
-    if (typeof config !== 'string') return query(config, values, callback);
-    const isPrepared = this.preparesStatements && Array.isArray(values) && values.length > 0;
-    const name = isPrepared ? statementName(config) : undefined;
-    const send = () => query({ name, text: config }, values, callback);
-    return typeof (callback ?? values) === 'function' ? send() : traceStatement(config, send);
+    if (typeof text !== 'string' || typeof values === 'function') return query(text, values, done);
+    // Without values, it may be several statements.
+    const isOne = Array.isArray(values) && values.length > 0;
+    const name = isOne && this.prepares(text) ? statementName(text) : undefined;
+    const send = () => query({ name, text }, values);
+    const again = (error: Error) => (this.runsAgain(error, name) ? send() : Promise.reject(error));
+    const result = traceStatement(text, () => (isOne ? send().catch(again) : send()));
+    return done ? void result.then((rows) => done(null, rows), done) : result;
   }) as pg.Client['query'];
 
   /**
@@ -94,14 +103,28 @@ export class PgClient extends pg.Client {
   }
 
   /** Runs statements as one transaction. */
-  run(statements: readonly Statement[], done: BatchDone): void {
-    const prepared = this.preparesStatements ? this.prepared : undefined;
-    super.query(new StatementBatch(statements, prepared, done) as unknown as pg.Submittable);
+  run(statements: readonly Statement[], done: BatchDone, again: readonly Statement[] = []): void {
+    const prepared = this.prepares() ? this.prepared : undefined;
+    const batch = new StatementBatch(statements, prepared, (error, failed) => {
+      if (failed && !again.includes(failed) && this.runsAgain(error as Error, failed.name))
+        this.run(statements, done, [...again, failed]);
+      else done(error, failed);
+    });
+    super.query(batch as unknown as pg.Submittable);
   }
 
   /** Closes the connection without waiting for statements. The server rolls them back. */
   abandon(): void {
     this.internals.connection.stream.destroy();
+  }
+
+  /** Lets a statement be prepared again. Returns whether it can run again: it has had no effect. */
+  private runsAgain({ code = '' }: Error & { code?: string }, name = ''): boolean {
+    if (!RUN_AGAIN.test(code)) return false;
+    this.internals.connection.close({ type: 'S', name });
+    Reflect.deleteProperty(this.internals.connection.parsedStatements, name);
+    this.prepared.delete(name);
+    return this.getTransactionStatus() === 'I';
   }
 
   private get internals(): Internals {

@@ -22,7 +22,7 @@ export type PreparedStatements = Map<string, readonly ColumnParser[]>;
 
 /** Members of pg's Connection that its types omit. */
 interface Connection {
-  readonly parsedStatements: Readonly<Record<string, string>>;
+  readonly parsedStatements: Record<string, string>;
   readonly submittedNamedStatements: Record<string, string>;
   readonly stream: { cork(): void; uncork(): void };
   parse(statement: { name: string | undefined; text: string }): void;
@@ -33,6 +33,7 @@ interface Connection {
   }): void;
   describe(portal: { type: 'P' }): void;
   execute(): void;
+  close(statement: { type: 'S'; name: string }): void;
   sync(): void;
 }
 
