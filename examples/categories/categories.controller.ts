@@ -6,7 +6,7 @@ import {
   ApiOperation,
   ApiParam,
 } from '@nestjs/swagger';
-import { ApiErrors, ApiPage, INT64, Int64Pipe, PageQuery } from '#platform';
+import { ApiErrors, ApiPage, INT64, Int64Pipe, type Page, PageQuery } from '#platform';
 import { CATEGORY_NAME_TAKEN, CATEGORY_NOT_FOUND, categoryNotFound } from './categories.errors.js';
 import { CategoriesService } from './categories.service.js';
 import { Category, type PublicCategory } from './category.entity.js';
@@ -34,7 +34,7 @@ export class CategoriesController {
   })
   @ApiPage(Category, 'A page of categories.')
   @ApiErrors('invalid_cursor')
-  listCategories(@Query() query: PageQuery): Promise<PublicCategory[]> {
+  listCategories(@Query() query: PageQuery): Promise<Page<PublicCategory>> {
     return this.categories.list(query);
   }
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { PageCursor, type PageQuery } from '#platform';
+import { type Page, PageCursor, type PageQuery } from '#platform';
 import { categoryNotFound } from './categories.errors.js';
 import { CategoriesRepository } from './categories.repository.js';
 import type { PublicCategory } from './category.entity.js';
@@ -15,7 +15,7 @@ export class CategoriesService {
   constructor(private readonly categories: CategoriesRepository) {}
 
   /** Returns a page in ascending order of name. @throws ServiceError invalid_cursor */
-  async list(query: PageQuery): Promise<PublicCategory[]> {
+  async list(query: PageQuery): Promise<Page<PublicCategory>> {
     const [afterName] = BY_NAME.positionOf(query) ?? [''];
     // One row more than the page holds shows whether another page follows.
     const categories = await this.categories.list(afterName, query.limit + 1);

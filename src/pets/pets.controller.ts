@@ -8,6 +8,7 @@ import {
   IdempotencyKey,
   INT64,
   Int64Pipe,
+  type Page,
 } from '#platform';
 import { ListPetsQuery } from './dto/list-pets-query.dto.js';
 import { NewPet } from './dto/new-pet.dto.js';
@@ -27,7 +28,7 @@ export class PetsController {
   })
   @ApiPage(Pet, 'A page of animals.')
   @ApiErrors('invalid_cursor')
-  listPets(@Query() query: ListPetsQuery): Promise<PublicPet[]> {
+  listPets(@Query() query: ListPetsQuery): Promise<Page<PublicPet>> {
     return this.pets.list(query);
   }
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type Caller, Idempotency, PageCursor } from '#platform';
+import { type Caller, Idempotency, type Page, PageCursor } from '#platform';
 import type { ListPetsQuery } from './dto/list-pets-query.dto.js';
 import type { NewPet } from './dto/new-pet.dto.js';
 import type { PublicPet } from './pet.entity.js';
@@ -17,7 +17,7 @@ export class PetsService {
   ) {}
 
   /** Returns a page of animals in ascending order of id. @throws ServiceError invalid_cursor */
-  async list(query: ListPetsQuery): Promise<PublicPet[]> {
+  async list(query: ListPetsQuery): Promise<Page<PublicPet>> {
     const [afterId] = BY_ID.positionOf(query) ?? [0n];
     // One row more than the page holds shows whether another page follows.
     const pets = await this.pets.list(afterId, query.limit + 1, query.status);

@@ -34,6 +34,8 @@ export { Int64Pipe } from './http/validation/int64.pipe.js';
 
 /** The query parameters `limit` and `cursor`. A subclass adds filters. */
 export { PageQuery } from './http/paging/page.js';
+/** What a list returns: an array of items that knows where the next page begins. */
+export { Page } from './http/response/page.js';
 /** The sort order of a list: `new PageCursor('text', 'bigint')`. It reads cursors and creates pages. */
 export { PageCursor } from './http/paging/page.js';
 

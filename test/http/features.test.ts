@@ -75,6 +75,27 @@ test('a deprecated list has a Link to its successor and one to the next page', a
   );
 });
 
+describe('a list of a feature', () => {
+  it.each([
+    ['enveloped', '{"data":{"count":1,"rows":[{"id":1}]}}'],
+    ['changed', '["row 1"]'],
+    ['copied', '[1]'],
+  ])('%s › 200 with the Link to the next page, none on the last page', async (name, text) => {
+    const found = await store.api.get(`/v1/lists/${name}?limit=1`);
+    expect(found).toMatchObject({ status: 200, text });
+    const link = `<${store.service.url}/v1/lists/${name}?limit=1&cursor=`;
+    expect(found.headers.link).toEqual(expect.stringContaining(link));
+    const last = await store.api.get(`/v1/lists/${name}?limit=2`);
+    expect(last.headers).not.toHaveProperty('link');
+  });
+
+  it('counted › 200 without a Link, because the response has no page', async () => {
+    const { text, headers } = await store.api.get('/v1/lists/counted?limit=1');
+    expect(text).toBe('{"count":1}');
+    expect(headers).not.toHaveProperty('link');
+  });
+});
+
 describe('an error of a feature', () => {
   it.each(['error', 'rejection', 'text', 'unprintable'])(
     '%s › 500 that reveals nothing, and the cause in the log',

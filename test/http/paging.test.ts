@@ -22,6 +22,14 @@ class ToyQuery extends PageQuery {
 const query = (members: Partial<ToyQuery>): ToyQuery => Object.assign(new ToyQuery(), members);
 const INVALID_CURSOR = expect.objectContaining({ code: 'invalid_cursor' }) as Error;
 
+test('a page is an array of its items, and knows the next page wherever it is made', () => {
+  const page = new PageCursor('bigint').page([1n, 2n], query({ limit: 1 }), (id) => [id]);
+  expect(page).toEqual([1n]);
+  expect(page.next).toEqual({ limit: '1', cursor: expect.any(String) as string });
+  expect(page.map(String).filter(Boolean)).toMatchObject({ next: page.next });
+  expect(page.slice()).toStrictEqual([1n]);
+});
+
 describe('PageCursor', () => {
   it('reads every position that it writes, with the same filters', async () => {
     const all = new PageCursor('bigint', 'text');

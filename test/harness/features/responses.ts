@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import {
   All,
+  ClassSerializerInterceptor,
   ConflictException,
   Controller,
   Get,
@@ -10,16 +11,19 @@ import {
   HttpCode,
   HttpException,
   Module,
+  type NestInterceptor,
   Param,
   ParseIntPipe,
   Post,
   Query,
   Res,
   StreamableFile,
+  UseInterceptors,
 } from '@nestjs/common';
 import type { Response } from 'express';
-import { of } from 'rxjs';
-import { Deprecated, PageCursor, PageQuery } from '#platform';
+import { Exclude } from 'class-transformer';
+import { map, of } from 'rxjs';
+import { Deprecated, Page, PageCursor, PageQuery } from '#platform';
 
 const HTML = '<script>alert("x")</script>';
 const SECRET = 'secret of the inside';
@@ -144,6 +148,51 @@ const FAILURES: Readonly<Record<string, () => unknown>> = {
   }),
 };
 
+class Row {
+  @Exclude()
+  secret = SECRET;
+
+  constructor(readonly id: number) {}
+}
+
+/** An interceptor of a team, which sees a list as an array. */
+const change = (convert: (rows: Row[]) => unknown): NestInterceptor => ({
+  intercept: (_context, next) =>
+    next.handle().pipe(map((rows: Row[]) => (Array.isArray(rows) ? convert(rows) : 'no array'))),
+});
+const ENVELOPE = change((rows) => ({ data: { count: rows.length, rows } }));
+
+@Controller('lists')
+class ListsController {
+  @Get('plain')
+  list(@Query() query: PageQuery) {
+    return BY_NUMBER.page([new Row(1), new Row(2)], query, ({ id }) => [BigInt(id)]);
+  }
+
+  @Get('enveloped')
+  @UseInterceptors(ENVELOPE, ClassSerializerInterceptor)
+  enveloped(@Query() query: PageQuery) {
+    return this.list(query);
+  }
+
+  @Get('changed')
+  @UseInterceptors(change((rows) => rows.filter(({ id }) => id > 0).map(({ id }) => `row ${id}`)))
+  changed(@Query() query: PageQuery) {
+    return of(this.list(query));
+  }
+
+  @Get('copied')
+  async copied(@Query() query: PageQuery) {
+    const page = this.list(query);
+    return new Page(await Promise.all(page.map(({ id }) => Promise.resolve(id))), page.next);
+  }
+
+  @Get('counted')
+  counted(@Query() query: PageQuery) {
+    return { count: this.list(query).length };
+  }
+}
+
 @Controller('failing')
 class FailingController {
   @Get(':kind')
@@ -171,6 +220,6 @@ class FailingController {
   }
 }
 
-@Module({ controllers: [ValuesController, FailingController] })
+@Module({ controllers: [ValuesController, ListsController, FailingController] })
 class ResponsesFeature {}
 export default [ResponsesFeature];

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Allow } from 'class-validator';
 import { ServiceError } from '../../errors/service-error.js';
-import { currentRequest } from '../request/request-context.js';
+import { Page } from '../response/page.js';
 import { propertiesOf } from '../validation/dto-validation.pipe.js';
 import { parseInt64 } from '../validation/int64.pipe.js';
 import { IsIntegerParameter } from '../validation/property-rules.js';
@@ -77,27 +77,26 @@ export class PageCursor<const Columns extends readonly SortColumn[]> {
   }
 
   /**
-   * Returns the rows of a page. If another page follows, the response gets a `Link` header to it. `rows`
-   * are up to `limit + 1` rows after the position of the query. `positionOf` returns the sort columns
-   * of a row.
+   * Returns a page, and with it where the next one begins.
+   *
+   * @param rows up to `limit + 1` rows after the position of the query
+   * @param positionOf returns the sort columns of a row
    */
   page<Row>(
     rows: readonly Row[],
     query: PageQuery,
     positionOf: (row: Row) => Position<Columns>,
-  ): Row[] {
+  ): Page<Row> {
     const { limit } = query;
     const items = rows.slice(0, limit);
     const last = items.at(-1);
-    const request = currentRequest();
-    if (!request || rows.length <= limit || last === undefined) return items;
+    if (rows.length <= limit || last === undefined) return new Page(items);
     const filters = filtersOf(query);
-    request.nextPage = {
+    return new Page(items, {
       limit: String(limit),
       ...Object.fromEntries(filters.filter(([, texts]) => texts.length > 0)),
       cursor: this.cursorAfter(positionOf(last), query, filters),
-    };
-    return items;
+    });
   }
 
   /** Returns the cursor of the page after a position: `columns:filters` in base64url. */

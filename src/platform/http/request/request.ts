@@ -35,8 +35,6 @@ declare module 'express-serve-static-core' {
     caller?: IdentifiedCaller;
     /** The `Idempotency-Key` of a request to a handler with `@IdempotencyKey()`. */
     idempotencyKey?: string | undefined;
-    /** The query parameters of the next page, which become the `Link` header. */
-    nextPage?: Readonly<Record<string, string | readonly string[]>>;
     /** The client has not sent its body yet. */
     waitsForBody?: boolean;
     /** How long the body took to arrive, in milliseconds. */

@@ -8,6 +8,7 @@ import type { Settings } from '../../config/settings.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { sendBody, sendError, sendNothing } from '../response/send-json.js';
 import { jsonText } from '../response/json-text.js';
+import type { Page } from '../response/page.js';
 import { hasBody } from '../request/request-context.js';
 import type { Request, Response } from '../request/request.js';
 import { lingerAfterResponse } from './lingering-close.js';
@@ -106,10 +107,12 @@ export class HttpAdapter extends ExpressAdapter {
     if (isText && response.statusCode !== 204 && response.hasHeader('content-type')) {
       return sendBody(request, response, body);
     }
-    const text = response.statusCode === 204 || body === undefined ? '' : jsonText(body);
-    if (text === '') return sendNothing(response);
-    if (request.nextPage) {
-      const url = `${request.app.publicUrl}${request.path}?${writeQuery(request.nextPage)}`;
+    if (response.statusCode === 204 || body === undefined) return sendNothing(response);
+    const pages: Page<unknown>[] = [];
+    const text = jsonText(body, pages);
+    const next = pages.find((page) => page.next)?.next;
+    if (next) {
+      const url = `${request.app.publicUrl}${request.path}?${writeQuery(next)}`;
       // RFC 8288. In addition to the Link of a deprecated route.
       response.appendHeader('Link', `<${url}>; rel="next"`);
     }
