@@ -24,7 +24,7 @@ export class OrdersController {
   createOrder(
     @Body() order: NewOrder,
     @Caller() caller: Caller,
-    @IdempotencyKey() idempotencyKey?: string,
+    @IdempotencyKey() idempotencyKey?: IdempotencyKey,
   ): Promise<PublicOrder> {
     return this.orders.add(order, caller, idempotencyKey);
   }

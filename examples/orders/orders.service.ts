@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { type Caller, Idempotency } from '#platform';
+import { type Caller, Idempotency, type IdempotencyKey } from '#platform';
 import type { NewOrder } from './dto/new-order.dto.js';
 import type { PublicOrder } from './order.entity.js';
 import { orderNotFound } from './orders.errors.js';
@@ -23,7 +23,7 @@ export class OrdersService {
    * @throws ServiceError pet_not_found; conflict if the animal is sold; idempotency_key_reused or
    *   idempotency_key_in_progress
    */
-  add(order: NewOrder, { ownerId }: Caller, idempotencyKey?: string): Promise<PublicOrder> {
+  add(order: NewOrder, { ownerId }: Caller, idempotencyKey?: IdempotencyKey): Promise<PublicOrder> {
     const sell = (): Promise<PublicOrder> => this.sales.sell(order.petId, ownerId);
     if (idempotencyKey === undefined) return this.dataSource.transaction(sell);
     return this.idempotency.once(

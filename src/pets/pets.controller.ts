@@ -42,7 +42,7 @@ export class PetsController {
   createPet(
     @Body() pet: NewPet,
     @Caller() caller: Caller,
-    @IdempotencyKey() idempotencyKey?: string,
+    @IdempotencyKey() idempotencyKey?: IdempotencyKey,
   ): Promise<PublicPet> {
     return this.pets.add(pet, caller, idempotencyKey);
   }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type Caller, Idempotency, type Page, PageCursor } from '#platform';
+import { type Caller, Idempotency, type IdempotencyKey, type Page, PageCursor } from '#platform';
 import type { ListPetsQuery } from './dto/list-pets-query.dto.js';
 import type { NewPet } from './dto/new-pet.dto.js';
 import type { PublicPet } from './pet.entity.js';
@@ -28,7 +28,11 @@ export class PetsService {
    * Adds an animal. Requests with the same idempotency key add it once. @throws ServiceError
    * idempotency_key_reused or idempotency_key_in_progress
    */
-  add(pet: NewPet, { keyId, ownerId }: Caller, idempotencyKey?: string): Promise<PublicPet> {
+  add(
+    pet: NewPet,
+    { keyId, ownerId }: Caller,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<PublicPet> {
     if (idempotencyKey === undefined) return this.pets.insert(pet, keyId);
     const content = [pet.name, pet.categoryId, pet.status];
     return this.idempotency.once(

@@ -72,7 +72,7 @@ export { PipelinedStatements } from './database/pipelining/pipelined-statements.
 
 /** Executes a request once, however often it is sent with the same key. */
 export { Idempotency } from './idempotency/idempotency.js';
-/** The `Idempotency-Key` of a request: `add(@IdempotencyKey() key?: string)`. */
+/** The `Idempotency-Key` of a request: `add(@IdempotencyKey() key?: IdempotencyKey)`. */
 export { IdempotencyKey } from './idempotency/idempotency-key.js';
 /** The module of `Idempotency`. */
 export { IdempotencyModule } from './idempotency/idempotency.module.js';

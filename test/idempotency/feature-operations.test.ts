@@ -18,6 +18,7 @@ describe('POST to a route of a feature with @IdempotencyKey()', () => {
     ['create/created', 201, /"int64":9223372036854775807/],
     ['create/nothing', 201, /^$/],
     ['create/null', 201, /^null$/],
+    ['detached/created', 201, /"int64":9223372036854775807/],
     ['enveloped/created', 202, /"type":"bigint"/],
     ['enveloped/nothing', 202, /^\{"type":"undefined"\}$/],
   ])('%s › %i, and the same bytes for a retry', async (path, status, text) => {
@@ -27,6 +28,12 @@ describe('POST to a route of a feature with @IdempotencyKey()', () => {
     const retried = await post(path);
     expect([retried.status, retried.text]).toEqual([status, first.text]);
     expect(retried.headers).toMatchObject({ 'idempotent-replayed': 'true' });
+  });
+
+  it('201 is no replay for the client when the key is not that of the request', async () => {
+    const [first, second] = [await post('nightly/created'), await post('nightly/created')];
+    expect([second.status, second.text]).toEqual([201, first.text]);
+    expect(second.headers).not.toHaveProperty('idempotent-replayed');
   });
 
   it('201 has the same bytes with a key as without one', async () => {

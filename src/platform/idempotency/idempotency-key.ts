@@ -9,7 +9,26 @@ import {
 import { ApiHeader } from '@nestjs/swagger';
 import { ServiceError } from '../errors/service-error.js';
 import { REQUEST_HEADERS } from '../http/request/headers.js';
-import { requestOf, routeMetadata } from '../http/request/request-context.js';
+import { requestOf, responseOf, routeMetadata } from '../http/request/request-context.js';
+import type { Response } from '../http/request/request.js';
+
+/** The key of a request. `Idempotency.once` announces with it that the response is a replay. */
+export class ReceivedKey {
+  constructor(
+    private readonly text: string,
+    private readonly response: Response,
+  ) {}
+
+  announceReplay(): void {
+    if (!this.response.headersSent) this.response.setHeader('Idempotent-Replayed', 'true');
+  }
+
+  toString(): string {
+    return this.text;
+  }
+}
+
+export type IdempotencyKey = ReceivedKey;
 
 /** The metadata key of handlers with a parameter `@IdempotencyKey()`. */
 const ACCEPTS_KEY = 'accepts-idempotency-key';
@@ -48,10 +67,11 @@ export class IdempotencyKeyGuard implements CanActivate {
     // If the header is sent twice, Node joins the values with a comma and a space: malformed.
     const header = request.headers['idempotency-key']?.toString();
     if (header === undefined || !routeMetadata(context, ACCEPTS_KEY)) return true;
-    request.idempotencyKey = BARE.test(header)
-      ? header
-      : QUOTED.exec(header)?.[1]?.replace(/\\(.)/g, '$1');
-    if (request.idempotencyKey !== undefined) return true;
+    const text = BARE.test(header) ? header : QUOTED.exec(header)?.[1]?.replace(/\\(.)/g, '$1');
+    if (text !== undefined) {
+      request.idempotencyKey = new ReceivedKey(text, responseOf(context));
+      return true;
+    }
     const message =
       'Idempotency-Key must be 1 to 255 visible ASCII characters, bare or as a quoted string, and must be sent only once.';
     throw new ServiceError('invalid_request', message);

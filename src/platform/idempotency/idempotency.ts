@@ -5,9 +5,9 @@ import { EntityManager } from 'typeorm';
 import { Clock, DAY_MS } from '../config/clock.js';
 import { ServiceError } from '../errors/service-error.js';
 import { parseExact } from '../http/body/parse-json.js';
-import { currentRequest } from '../http/request/request-context.js';
 import { jsonText } from '../http/response/json-text.js';
-import { IdempotencyRepository, type OwnedKey } from './idempotency.repository.js';
+import type { IdempotencyKey } from './idempotency-key.js';
+import { IdempotencyRepository } from './idempotency.repository.js';
 
 const IN_PROGRESS = new ServiceError('idempotency_key_in_progress', undefined, {
   headers: { 'Retry-After': '1' },
@@ -17,7 +17,10 @@ const BATCH_SIZE = 5_000;
 const CLEANUP_INTERVAL_MS = 2_000;
 const REUSED = new ServiceError('idempotency_key_reused');
 
-interface IdempotentRequest extends OwnedKey {
+interface IdempotentRequest {
+  ownerId: bigint;
+  /** The parameter `@IdempotencyKey()`, or text for work that no request asks for. */
+  key: IdempotencyKey | string;
   /** The name of the operation. An owner cannot use one key for two operations. */
   operation: string;
   /**
@@ -40,8 +43,8 @@ export class Idempotency {
 
   /**
    * Does the work and stores its result for 24 hours, in one transaction. If a result is stored,
-   * returns it instead, and the response has the header `Idempotent-Replayed`. If the work throws,
-   * the transaction is rolled back.
+   * returns it instead, and the key announces `Idempotent-Replayed`. If the work throws, the
+   * transaction is rolled back.
    *
    * @param work returns the body of the response, or undefined for a response without a body. All
    *   that it does in the database is part of the transaction
@@ -51,9 +54,10 @@ export class Idempotency {
    *   first request; idempotency_key_reused if the key belongs to a different request
    */
   async once<Result>(
-    { operation, content, ...owned }: IdempotentRequest,
+    { operation, content, ownerId, key }: IdempotentRequest,
     work: () => Promise<Result>,
   ): Promise<Result> {
+    const owned = { ownerId, key: String(key) };
     const fingerprint = fingerprintOf(operation, content);
     const [text, isReplay] = await this.manager.transaction(async () => {
       const nowMs = this.clock.now();
@@ -70,7 +74,8 @@ export class Idempotency {
       if (!(await this.repository.save(record, nowMs))) throw IN_PROGRESS;
       return [response, false] as const;
     });
-    if (isReplay) currentRequest()?.res?.setHeader('Idempotent-Replayed', 'true');
+    // Not before the transaction has ended.
+    if (isReplay && typeof key !== 'string') key.announceReplay();
     return (text === '' ? undefined : parseExact(text)) as Result;
   }
 

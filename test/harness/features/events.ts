@@ -31,7 +31,11 @@ class OrdersController {
   ) {}
 
   @Post()
-  create(@Body() order: NewOrder, @Caller() { ownerId }: Caller, @IdempotencyKey() key?: string) {
+  create(
+    @Body() order: NewOrder,
+    @Caller() { ownerId }: Caller,
+    @IdempotencyKey() key?: IdempotencyKey,
+  ) {
     const publish = () => this.publish(order);
     if (order.mode === 'no-transaction') return publish();
     if (key === undefined) return this.manager.transaction(publish);

@@ -10,6 +10,7 @@ import {
   UseInterceptors,
 } from '@nestjs/common';
 import { IsString } from 'class-validator';
+import { ClsService } from 'nestjs-cls';
 import { map } from 'rxjs';
 import { Caller, Idempotency, IdempotencyKey, IdempotencyModule, ServiceError } from '#platform';
 
@@ -50,14 +51,17 @@ const envelope: NestInterceptor = {
 
 @Controller('notes')
 class NotesController {
-  constructor(private readonly idempotency: Idempotency) {}
+  constructor(
+    private readonly idempotency: Idempotency,
+    private readonly cls: ClsService,
+  ) {}
 
   @Post('create/:work')
   create(
     @Body() note: NewNote,
     @Caller() { ownerId }: Caller,
     @Param('work') work: string,
-    @IdempotencyKey() key?: string,
+    @IdempotencyKey() key?: IdempotencyKey,
   ) {
     const run = () => Promise.resolve(WORKS[work]?.());
     if (key === undefined) return run();
@@ -71,9 +75,27 @@ class NotesController {
     @Body() note: NewNote,
     @Caller() caller: Caller,
     @Param('work') work: string,
-    @IdempotencyKey() key?: string,
+    @IdempotencyKey() key?: IdempotencyKey,
   ) {
     return this.create(note, caller, work, key);
+  }
+
+  /** In a context of its own, as in a queue. */
+  @Post('detached/:work')
+  detached(
+    @Body() note: NewNote,
+    @Caller() caller: Caller,
+    @Param('work') work: string,
+    @IdempotencyKey() key?: IdempotencyKey,
+  ) {
+    return this.cls.exit(() => this.create(note, caller, work, key));
+  }
+
+  /** The key is not that of the request. */
+  @Post('nightly/:work')
+  nightly(@Body() note: NewNote, @Caller() { ownerId }: Caller, @Param('work') work: string) {
+    const request = { ownerId, key: 'nightly', operation: work, content: note };
+    return this.idempotency.once(request, () => Promise.resolve(WORKS[work]?.()));
   }
 }
 

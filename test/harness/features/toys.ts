@@ -61,7 +61,7 @@ class ToysController {
   @Post(':toyId/sale')
   @ApiErrors({ conflict: 'The toy is sold.' })
   @ApiCreatedResponse(TOY)
-  sell(@Param('toyId', ParseIntPipe) toyId: number, @IdempotencyKey() _key?: string) {
+  sell(@Param('toyId', ParseIntPipe) toyId: number, @IdempotencyKey() _key?: IdempotencyKey) {
     if (toyId === 1) throw new ConflictException('The toy is sold.');
     const headers = { 'Retry-After': '1' };
     throw new ServiceError('idempotency_key_in_progress', 'Try again.', { headers });

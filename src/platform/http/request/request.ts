@@ -33,8 +33,8 @@ declare module 'express-serve-static-core' {
     keyHash?: string;
     /** Undefined on routes that need no caller. */
     caller?: IdentifiedCaller;
-    /** The `Idempotency-Key` of a request to a handler with `@IdempotencyKey()`. */
-    idempotencyKey?: string | undefined;
+    /** What a handler with `@IdempotencyKey()` gets. */
+    idempotencyKey?: object;
     /** The client has not sent its body yet. */
     waitsForBody?: boolean;
     /** How long the body took to arrive, in milliseconds. */

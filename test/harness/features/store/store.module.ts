@@ -113,7 +113,7 @@ class ItemsController {
   create(
     @Body() item: NewItem,
     @Caller() { ownerId }: Caller,
-    @IdempotencyKey() key?: string,
+    @IdempotencyKey() key?: IdempotencyKey,
   ): Promise<Item> {
     if (key === undefined) return this.items.insert(item);
     const request = { ownerId, key, operation: 'createItem', content: item };
