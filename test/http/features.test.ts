@@ -75,6 +75,32 @@ test('a deprecated list has a Link to its successor and one to the next page', a
   );
 });
 
+describe('an ETag that a handler sets', () => {
+  const ETAG = 'W/"1,2"';
+  const send = (kind: string, ifNoneMatch: string, method = 'GET') =>
+    store.api.send(`/v1/tagged/${kind}`, { method, headers: { 'If-None-Match': ifNoneMatch } });
+
+  it.each(['json', 'page', 'csv', 'cached', 'file'])(
+    '%s › is sent as it is, and decides about 304 by weak comparison',
+    async (kind) => {
+      for (const other of ['"1"', '"2"', 'W/"1"', '"x,"1,2""', '1,2']) {
+        const found = await send(kind, other);
+        expect([found.status, found.headers.etag, found.text !== '']).toEqual([200, ETAG, true]);
+      }
+      for (const known of [ETAG, '"1,2"', '"a,b" , W/"1,2"', '*']) {
+        const found = await send(kind, known);
+        expect([found.status, found.headers.etag, found.text]).toEqual([304, ETAG, '']);
+      }
+      expect(await send(kind, ETAG, 'HEAD')).toMatchObject({ status: 304 });
+    },
+  );
+
+  it('stays on the response to a change, which is not 304', async () => {
+    const changed = await send('json', '*', 'PUT');
+    expect(changed).toMatchObject({ status: 200, headers: { etag: ETAG }, text: '{"id":1}' });
+  });
+});
+
 describe('a list of a feature', () => {
   it.each([
     ['enveloped', '{"data":{"count":1,"rows":[{"id":1}]}}'],

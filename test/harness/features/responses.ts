@@ -193,6 +193,30 @@ class ListsController {
   }
 }
 
+const TAG = 'W/"1,2"';
+const TAGGED: Readonly<Record<string, (response: Response) => unknown>> = {
+  json: () => ({ id: 1 }),
+  page: () => BY_NUMBER.page([1n, 2n], Object.assign(new PageQuery(), { limit: 1 }), (n) => [n]),
+  csv: (response) => {
+    response.type('text/csv');
+    return 'a,b\n';
+  },
+  cached: (response) => {
+    response.setHeader('Cache-Control', 'max-age=1');
+    return 1;
+  },
+  file: () => new StreamableFile(Readable.from(['a,b\n'])),
+};
+
+@Controller('tagged')
+class TaggedController {
+  @All(':kind')
+  get(@Param('kind') kind: string, @Res({ passthrough: true }) response: Response) {
+    response.setHeader('ETag', TAG);
+    return TAGGED[kind]?.(response);
+  }
+}
+
 @Controller('failing')
 class FailingController {
   @Get(':kind')
@@ -220,6 +244,6 @@ class FailingController {
   }
 }
 
-@Module({ controllers: [ValuesController, ListsController, FailingController] })
+@Module({ controllers: [ValuesController, ListsController, TaggedController, FailingController] })
 class ResponsesFeature {}
 export default [ResponsesFeature];

@@ -8,26 +8,39 @@ const JSON_TYPE = 'application/json';
 
 /**
  * Sends a body: JSON text, unless a type is declared. A 200 to GET or HEAD gets an ETag, computed from
- * the body and the Link header, or becomes 304. A handler that sets `Cache-Control` gets no ETag.
+ * the body and the Link header, unless the handler sets one or `Cache-Control`. It becomes 304 if the
+ * client has what its ETag identifies.
  */
 export function sendBody(request: Request, response: Response, body: string | Uint8Array): void {
-  const isRead = request.method === 'GET' || request.method === 'HEAD';
-  if (!isRead || response.statusCode !== 200 || response.hasHeader('cache-control')) {
-    return end(response, body);
+  let sent = body;
+  const hasOwn = response.hasHeader('etag') || response.hasHeader('cache-control');
+  if (isRead(request, response) && !hasOwn) {
+    const prefix = `${String(response.getHeader('link') ?? '')}\n`;
+    // The body is encoded once, for the ETag, the Content-Length and the socket.
+    const bytes =
+      typeof body === 'string'
+        ? Buffer.from(prefix + body)
+        : Buffer.concat([Buffer.from(prefix), body]);
+    // A strong entity tag (RFC 9110, section 8.8.3).
+    response.setHeader('ETag', `"${hash('sha1', bytes, 'base64url')}"`);
+    sent = bytes.subarray(Buffer.byteLength(prefix));
   }
-  const prefix = `${String(response.getHeader('link') ?? '')}\n`;
-  // The body is encoded once, for the ETag, the Content-Length and the socket.
-  const bytes =
-    typeof body === 'string'
-      ? Buffer.from(prefix + body)
-      : Buffer.concat([Buffer.from(prefix), body]);
-  // A strong entity tag (RFC 9110, section 8.8.3).
-  const tag = `"${hash('sha1', bytes, 'base64url')}"`;
-  response.setHeader('ETag', tag);
-  if (matches(request.headers['if-none-match'], tag)) {
-    response.statusCode = 304;
-    response.end();
-  } else end(response, bytes.subarray(Buffer.byteLength(prefix)));
+  if (!sendNotModified(request, response)) end(response, sent);
+}
+
+function isRead(request: Request, response: Response): boolean {
+  return (request.method === 'GET' || request.method === 'HEAD') && response.statusCode === 200;
+}
+
+/** Sends 304 to a read if `If-None-Match` lists its ETag. Returns whether it did. */
+export function sendNotModified(request: Request, response: Response): boolean {
+  const listed = request.headers['if-none-match'];
+  const tag = response.getHeader('etag');
+  if (listed === undefined || tag === undefined || !isRead(request, response)) return false;
+  if (!matches(listed, String(tag))) return false;
+  response.statusCode = 304;
+  response.end();
+  return true;
 }
 
 /** Sends a response without a body: 204, or the status that the handler has set. */
@@ -92,9 +105,12 @@ function endHeld(): void {
   for (const [response, body] of responses) response.end(body);
 }
 
+/** A tag in a list. A quoted one can contain commas. */
+const LISTED_TAG = /(?:^|,)\s*(?:W\/)?("[^"]*"|[^\s",]+)\s*(?=,|$)/g;
+
 /** Returns whether `If-None-Match` lists the tag, by weak comparison (RFC 9110, section 13.1.2). */
-function matches(ifNoneMatch: string | undefined, tag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
+function matches(ifNoneMatch: string, tag: string): boolean {
   if (ifNoneMatch === '*') return true;
-  return ifNoneMatch.split(',').some((listed) => listed.trim().replace(/^W\//, '') === tag);
+  const opaque = tag.replace(/^W\//, '');
+  return [...ifNoneMatch.matchAll(LISTED_TAG)].some(([, listed]) => listed === opaque);
 }

@@ -6,7 +6,7 @@ import { createExpressMessages } from './express-messages.js';
 import { MAX_HEAD_BYTES, MAX_HEADERS } from '../../config/bounds.js';
 import type { Settings } from '../../config/settings.js';
 import { ServiceError } from '../../errors/service-error.js';
-import { sendBody, sendError, sendNothing } from '../response/send-json.js';
+import { sendBody, sendError, sendNothing, sendNotModified } from '../response/send-json.js';
 import { jsonText } from '../response/json-text.js';
 import type { Page } from '../response/page.js';
 import { hasBody } from '../request/request-context.js';
@@ -96,6 +96,7 @@ export class HttpAdapter extends ExpressAdapter {
     if (statusCode !== undefined) response.statusCode = statusCode;
     const { req: request } = response;
     if (body instanceof StreamableFile) {
+      if (sendNotModified(request, response)) return body.getStream().destroy();
       // Nest's handler responds with 400 and the path of the file.
       body.setErrorHandler((cause) =>
         sendError(response, new ServiceError('internal_error', undefined, { cause })),
