@@ -36,7 +36,7 @@ export { Int64Pipe } from './http/validation/int64.pipe.js';
 export { PageQuery } from './http/paging/page.js';
 /** What a list returns: an array of items that knows where the next page begins. */
 export { Page } from './http/response/page.js';
-/** The sort order of a list: `new PageCursor('text', 'bigint')`. It reads cursors and creates pages. */
+/** The sort order of a list: `new PageCursor('timestamp', 'bigint')`. It reads cursors and creates pages. */
 export { PageCursor } from './http/paging/page.js';
 
 // --- The interface description, in addition to the decorators of `@nestjs/swagger` ------------------

@@ -115,6 +115,35 @@ describe('a list of a feature', () => {
     expect(last.headers).not.toHaveProperty('link');
   });
 
+  it('events › each row exactly once, in order of a timestamp and of the id', async () => {
+    const ids: number[] = [];
+    for (let path: string | undefined = '/v1/lists/events?limit=1'; path !== undefined;) {
+      const { status, json, headers } = await store.api.get(path);
+      expect(status).toBe(200);
+      ids.push(...(json as { id: number }[]).map(({ id }) => id));
+      path = /<http:\/\/[^/]*([^>]*)>/.exec(String(headers.link))?.[1];
+    }
+    expect(ids).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+
+  it.each([
+    ...['-210863520000001', '8640000000000001', 'Infinity', '-Infinity', 'NaN', '', '-0', '1e3'],
+    ...['0x10', ' 1', '1.5', '2027-01-01T00:00:00.000Z', 'now', '%31', '99999999999999999999'],
+  ])('events › 400 when the timestamp of the cursor is %j', async (timestamp) => {
+    const cursor = Buffer.from(`${timestamp},1:`).toString('base64url');
+    const response = await store.api.get(`/v1/lists/events?cursor=${cursor}`);
+    expectError(response, 400, 'invalid_cursor');
+  });
+
+  it.each([
+    ['-210863520000000', 6],
+    ['8640000000000000', 0],
+  ])('events › 200 when the timestamp of the cursor is %s', async (timestamp, count) => {
+    const cursor = Buffer.from(`${timestamp},1:`).toString('base64url');
+    const { status, json } = await store.api.get(`/v1/lists/events?cursor=${cursor}`);
+    expect([status, json]).toEqual([200, Array(count).fill(expect.anything())]);
+  });
+
   it('counted › 200 without a Link, because the response has no page', async () => {
     const { text, headers } = await store.api.get('/v1/lists/counted?limit=1');
     expect(text).toBe('{"count":1}');

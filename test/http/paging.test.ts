@@ -32,10 +32,11 @@ test('a page is an array of its items, and knows the next page wherever it is ma
 
 describe('PageCursor', () => {
   it('reads every position that it writes, with the same filters', async () => {
-    const all = new PageCursor('bigint', 'text');
+    const all = new PageCursor('bigint', 'text', 'timestamp');
     const position = fc.tuple(
       fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
       fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll('\0', '')),
+      fc.date({ min: new Date(-210_863_520_000_000), noInvalidDate: true }),
     );
     const filters = fc.record(
       { colour: fc.string(), tags: fc.array(fc.string()), since: fc.date({ noInvalidDate: true }) },

@@ -23,11 +23,20 @@ import {
 import type { Response } from 'express';
 import { Exclude } from 'class-transformer';
 import { map, of } from 'rxjs';
-import { Deprecated, Page, PageCursor, PageQuery } from '#platform';
+import { EntityManager } from 'typeorm';
+import { Deprecated, Page, PageCursor, PageQuery, queryRows } from '#platform';
 
 const HTML = '<script>alert("x")</script>';
 const SECRET = 'secret of the inside';
 const BY_NUMBER = new PageCursor('bigint');
+const BY_TIME = new PageCursor('timestamp', 'bigint');
+/** Two rows for each millisecond from 11:59:59.999 on, as a column of timestamptz(3) has them. */
+const EVENTS = `
+  SELECT id, at
+    FROM generate_series(1::bigint, 6) AS id,
+         LATERAL (SELECT timestamptz '2027-01-01T11:59:59.9985Z' + id / 2 * interval '1 ms') AS event (exact),
+         LATERAL (SELECT exact::timestamptz(3)) AS rounded (at)
+   WHERE (at, id) > ($1, $2) ORDER BY at, id LIMIT $3`;
 
 async function* brokenRows() {
   yield 'a,b\n';
@@ -164,6 +173,8 @@ const ENVELOPE = change((rows) => ({ data: { count: rows.length, rows } }));
 
 @Controller('lists')
 class ListsController {
+  constructor(private readonly manager: EntityManager) {}
+
   @Get('plain')
   list(@Query() query: PageQuery) {
     return BY_NUMBER.page([new Row(1), new Row(2)], query, ({ id }) => [BigInt(id)]);
@@ -185,6 +196,14 @@ class ListsController {
   async copied(@Query() query: PageQuery) {
     const page = this.list(query);
     return new Page(await Promise.all(page.map(({ id }) => Promise.resolve(id))), page.next);
+  }
+
+  @Get('events')
+  async events(@Query() query: PageQuery) {
+    const position = BY_TIME.positionOf(query) ?? [new Date(0), 0n];
+    const values = [...position, query.limit + 1];
+    const rows = await queryRows<{ id: bigint; at: Date }>(this.manager, EVENTS, values);
+    return BY_TIME.page(rows, query, ({ id, at }) => [at, id]);
   }
 
   @Get('counted')

@@ -34,8 +34,11 @@ export class PageQuery {
   cursor?: unknown;
 }
 
-/** How a cursor's text is read, by the type of the sort column. A sort column is never null. */
-const PARSERS = { bigint: parseInt64, text: parseText };
+/**
+ * How a cursor's text is read, by the type of the sort column. A sort column is never null. A timestamp
+ * is finite and has milliseconds, as a Date has: `timestamptz(3)`.
+ */
+const PARSERS = { bigint: parseInt64, text: parseText, timestamp: parseTimestamp };
 
 export type SortColumn = keyof typeof PARSERS;
 
@@ -101,7 +104,7 @@ export class PageCursor<const Columns extends readonly SortColumn[]> {
 
   /** Returns the cursor of the page after a position: `columns:filters` in base64url. */
   cursorAfter(position: Position<Columns>, query: PageQuery, filters = filtersOf(query)): string {
-    const columns = position.map((value) => writeText(String(value)));
+    const columns = position.map((value) => writeText(String(value.valueOf())));
     const values = filters.map(([, texts]) => texts.map(writeText).join(','));
     // A filter that a later release adds does not change the cursors without this filter.
     const text = `${columns.join(',')}:${values.join(':').replace(/:+$/, '')}`;
@@ -135,4 +138,13 @@ function parseText(text: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** 4713 BC. PostgreSQL stores no timestamp before November 4714 BC, and every later Date. */
+const FIRST_YEAR = -4712;
+
+/** Reads milliseconds since the epoch. */
+function parseTimestamp(text: string): Date | undefined {
+  const timestamp = new Date(Number(text));
+  return timestamp.getUTCFullYear() >= FIRST_YEAR ? timestamp : undefined;
 }
