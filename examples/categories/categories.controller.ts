@@ -1,17 +1,38 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Headers,
+  HttpCode,
+  Param,
+  Patch,
+  Post,
+  Put,
+  Query,
+  UseInterceptors,
+} from '@nestjs/common';
 import {
   ApiCreatedResponse,
+  ApiHeader,
   ApiNoContentResponse,
   ApiOkResponse,
   ApiOperation,
   ApiParam,
 } from '@nestjs/swagger';
 import { ApiErrors, ApiPage, INT64, Int64Pipe, type Page, PageQuery } from '#platform';
-import { CATEGORY_NAME_TAKEN, CATEGORY_NOT_FOUND, categoryNotFound } from './categories.errors.js';
+import {
+  CATEGORY_NAME_TAKEN,
+  CATEGORY_NOT_FOUND,
+  categoryNotFound,
+  VERSION_CHANGED,
+  VERSION_REQUIRED,
+} from './categories.errors.js';
 import { CategoriesService } from './categories.service.js';
-import { Category, type PublicCategory } from './category.entity.js';
+import { Category, type PublicCategory, type VersionedCategory } from './category.entity.js';
 import { CategoryChanges } from './dto/category-changes.dto.js';
 import { NewCategory } from './dto/new-category.dto.js';
+import { VersionTagInterceptor } from './version-tag.interceptor.js';
 
 /** Text that is not an int64 identifies no category. */
 const CATEGORY_ID = new Int64Pipe(categoryNotFound);
@@ -39,6 +60,7 @@ export class CategoriesController {
   }
 
   @Post()
+  @UseInterceptors(VersionTagInterceptor)
   @ApiOperation({
     operationId: 'createCategory',
     summary: 'Add a category',
@@ -46,11 +68,12 @@ export class CategoriesController {
   })
   @ApiCreatedResponse({ type: Category, description: 'The category with its assigned id.' })
   @ApiErrors({ conflict: CATEGORY_NAME_TAKEN })
-  createCategory(@Body() category: NewCategory): Promise<PublicCategory> {
+  createCategory(@Body() category: NewCategory): Promise<VersionedCategory> {
     return this.categories.add(category);
   }
 
   @Get(':categoryId')
+  @UseInterceptors(VersionTagInterceptor)
   @ApiOperation({
     operationId: 'getCategory',
     summary: 'Get a category',
@@ -59,11 +82,34 @@ export class CategoriesController {
   @ApiCategoryId()
   @ApiOkResponse({ type: Category, description: 'The category.' })
   @ApiErrors({ not_found: CATEGORY_NOT_FOUND })
-  getCategory(@Param('categoryId', CATEGORY_ID) categoryId: bigint): Promise<PublicCategory> {
+  getCategory(@Param('categoryId', CATEGORY_ID) categoryId: bigint): Promise<VersionedCategory> {
     return this.categories.get(categoryId);
   }
 
+  @Put(':categoryId')
+  @UseInterceptors(VersionTagInterceptor)
+  @ApiOperation({
+    operationId: 'replaceCategory',
+    summary: 'Replace a category',
+    description: 'Replaces the category if it has not changed since the caller got its `ETag`.',
+  })
+  @ApiCategoryId()
+  @ApiHeader({ name: 'If-Match', required: true, description: 'The `ETag` of the category.' })
+  @ApiOkResponse({ type: Category, description: 'The new category.' })
+  @ApiErrors(VERSION_REQUIRED, VERSION_CHANGED, {
+    not_found: CATEGORY_NOT_FOUND,
+    conflict: CATEGORY_NAME_TAKEN,
+  })
+  replaceCategory(
+    @Param('categoryId', CATEGORY_ID) categoryId: bigint,
+    @Body() category: NewCategory,
+    @Headers('If-Match') ifMatch?: string,
+  ): Promise<VersionedCategory> {
+    return this.categories.replace(categoryId, category, ifMatch);
+  }
+
   @Patch(':categoryId')
+  @UseInterceptors(VersionTagInterceptor)
   @ApiOperation({
     operationId: 'updateCategory',
     summary: 'Change a category',
@@ -75,7 +121,7 @@ export class CategoriesController {
   updateCategory(
     @Param('categoryId', CATEGORY_ID) categoryId: bigint,
     @Body() changes: CategoryChanges,
-  ): Promise<PublicCategory> {
+  ): Promise<VersionedCategory> {
     return this.categories.change(categoryId, changes);
   }
 

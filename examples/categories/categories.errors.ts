@@ -1,8 +1,18 @@
-import { ServiceError } from '#platform';
+import { type FeatureError, ServiceError } from '#platform';
 
 /** The public messages, also used by the interface description. */
 export const CATEGORY_NOT_FOUND = 'No category has this identifier.';
 export const CATEGORY_NAME_TAKEN = 'A category with this name already exists.';
+export const VERSION_REQUIRED = {
+  code: 'precondition_required',
+  status: 428,
+  when: 'Send the ETag of the category as If-Match.',
+} as const satisfies FeatureError;
+export const VERSION_CHANGED = {
+  code: 'precondition_failed',
+  status: 412,
+  when: 'The category has changed since you got it. Get it again.',
+} as const satisfies FeatureError;
 
 export function categoryNotFound(): ServiceError {
   return new ServiceError('not_found', CATEGORY_NOT_FOUND);

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { Repository } from 'typeorm';
+import { In, Repository } from 'typeorm';
 import { categoryNameTaken } from './categories.errors.js';
-import { Category, type PublicCategory } from './category.entity.js';
+import { Category, type PublicCategory, type VersionedCategory } from './category.entity.js';
 import type { CategoryChanges } from './dto/category-changes.dto.js';
 import type { NewCategory } from './dto/new-category.dto.js';
 
-/** The properties that callers may see. */
-const PUBLIC = { id: true, name: true, description: true } as const;
+/** The properties that callers may see, and the version. */
+const VERSIONED = { id: true, name: true, description: true, version: true } as const;
 
 /** The categories in PostgreSQL. */
 @Injectable()
@@ -26,14 +26,28 @@ export class CategoriesRepository {
       .getMany();
   }
 
-  findById(id: bigint): Promise<PublicCategory | null> {
-    return this.categories.findOne({ where: { id }, select: PUBLIC });
+  findById(id: bigint): Promise<VersionedCategory | null> {
+    return this.categories.findOne({ where: { id }, select: VERSIONED });
   }
 
   /** @throws ServiceError conflict if another category has the name */
-  async insert({ name, description = null }: NewCategory): Promise<PublicCategory> {
-    const { id } = await rejectTakenName(this.categories.save({ name, description }));
-    return { id, name, description };
+  async insert({ name, description = null }: NewCategory): Promise<VersionedCategory> {
+    const { id, version } = await rejectTakenName(this.categories.save({ name, description }));
+    return { id, name, description, version };
+  }
+
+  /**
+   * Replaces a category that has one of the versions. Returns whether there was such a category.
+   *
+   * @param versions undefined for any version
+   * @throws ServiceError conflict if another category has the name
+   */
+  async replace(id: bigint, category: NewCategory, versions?: number[]): Promise<boolean> {
+    const { name, description = null } = category;
+    // One statement compares the version and changes the row, so of two callers one succeeds.
+    const where = versions ? { id, version: In(versions) } : { id };
+    const change = this.categories.update(where, { name, description });
+    return (await rejectTakenName(change)).affected === 1;
   }
 
   /**
@@ -41,7 +55,7 @@ export class CategoriesRepository {
    *
    * @throws ServiceError conflict if another category has the name
    */
-  async update(id: bigint, changes: CategoryChanges): Promise<PublicCategory | null> {
+  async update(id: bigint, changes: CategoryChanges): Promise<VersionedCategory | null> {
     // TypeORM rejects an update without a change.
     const isChange = Object.values(changes).some((value) => value !== undefined);
     if (isChange) await rejectTakenName(this.categories.update({ id }, changes));

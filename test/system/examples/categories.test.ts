@@ -75,6 +75,63 @@ describe('PATCH /v1/categories/{categoryId}', () => {
   });
 });
 
+describe('PUT /v1/categories/{categoryId}', () => {
+  let path: string;
+  let etag: string;
+  beforeEach(async () => {
+    const { json, headers } = await add({ name: 'Cats', description: 'Felis catus.' });
+    path = `${PATH}/${json.id}`;
+    etag = headers.etag!;
+  });
+  const put = (ifMatch?: string, category: object = { name: 'Dogs' }): Promise<ApiResponse> =>
+    client.send(path, {
+      method: 'PUT',
+      headers: { 'Content-Type': 'application/json', ...(ifMatch && { 'If-Match': ifMatch }) },
+      body: JSON.stringify(category),
+    });
+
+  it('200 with the ETag of the get, and each change has another one', async () => {
+    const read = await client.get(path);
+    expect(read.headers.etag).toBe(etag);
+    expect(await client.get(path, { 'If-None-Match': etag })).toMatchObject({ status: 304 });
+    const replaced = await put(etag);
+    expect(replaced).toMatchObject({ status: 200, json: { name: 'Dogs', description: null } });
+    const changed = await change(read.json.id, { name: 'Birds' });
+    const current = await client.get(path, { 'If-None-Match': etag });
+    expect(current).toMatchObject({ status: 200, text: changed.text });
+    const etags = [etag, replaced.headers.etag, changed.headers.etag];
+    expect(new Set(etags).size).toBe(3);
+    expect(current.headers.etag).toBe(changed.headers.etag);
+  });
+
+  it.each(['*', '"99", TAG'])('200 when If-Match is %s', async (form) => {
+    expect(await put(form.replace('TAG', etag))).toMatchObject({ status: 200 });
+  });
+
+  it.each(['"99"', 'W/TAG', '""', 'TAG"', '"99999999999"'])(
+    '412 and no change when If-Match is %s',
+    async (form) => {
+      expectError(await put(form.replace('TAG', etag)), 412, 'precondition_failed');
+      expect((await client.get(path)).json.name).toBe('Cats');
+    },
+  );
+
+  it('412 for all but one of the callers that got the same ETag', async () => {
+    const responses = await Promise.all(Array.from({ length: 5 }, () => put(etag)));
+    const statuses = responses.map(({ status }) => status).sort((a, b) => a - b);
+    expect(statuses).toEqual([200, 412, 412, 412, 412]);
+  });
+
+  it('428 without If-Match, 400 for the body before, 404 when it is deleted, 409', async () => {
+    expectError(await put(), 428, 'precondition_required');
+    expectError(await put(undefined, {}), 400, 'invalid_request');
+    await add({ name: 'dogs' });
+    expectError(await put(etag), 409, 'conflict');
+    await client.send(path, { method: 'DELETE' });
+    expectError(await put(etag), 404, 'not_found');
+  });
+});
+
 describe('DELETE /v1/categories/{categoryId}', () => {
   it('204 without a body, and 404 when repeated', async () => {
     const { id } = (await add({ name: 'Cats' })).json;
