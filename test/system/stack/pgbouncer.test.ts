@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { changeColumns } from '../../harness/database/column-changes.js';
-import { createOwner } from '../../harness/database/factories.js';
+import { createKey, createOwner } from '../../harness/database/factories.js';
 import { findPostgresPrograms } from '../../harness/database/postgres-programs.js';
 import { PostgresServer, USER } from '../../harness/database/postgres-server.js';
 import { ApiClient } from '../../harness/http/client.js';
@@ -125,8 +125,12 @@ const statements = [...section.matchAll(/--command="([^"]*)"/g)].map(([, sql = '
   });
 
   test('a migration that changes columns causes no 5xx', async () => {
-    const { key } = await createOwner(server.database);
-    const [load, other] = replicas.map((replica) => new MixedLoad(replica, key, []));
+    const { id, key } = await createOwner(server.database);
+    const keys = await Promise.all(
+      Array.from({ length: 30 }, () => createKey(server.database, id)),
+    );
+    const unknown = keys.map((created) => created.key);
+    const [load, other] = replicas.map((replica) => new MixedLoad(replica, key, unknown));
     await changeColumns((sql) => server.query(sql), load!);
     await other!.stop();
     for (const { broken, sent } of [load!, other!]) {
