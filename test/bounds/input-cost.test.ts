@@ -116,6 +116,32 @@ test.each(PLACES)(
   },
 );
 
+/** A name in every combination of upper and lower case. */
+const casesOf = (name: string): string[] =>
+  [...name].reduce<string[]>(
+    (all, letter) => all.flatMap((start) => [start + letter, start + letter.toUpperCase()]),
+    [''],
+  );
+
+test.each([
+  [
+    '9,000 unknown members',
+    Array.from({ length: 9_000 }, (_, index) => `"x${index}":1`),
+    'accepted',
+  ],
+  [
+    'every notation of two names',
+    [...casesOf('anything'), ...casesOf('people')].map((name) => `"${name}":[]`),
+    'invalid_request',
+  ],
+])('%s take at most 5 ms more than a body without them', async (_what, members, outcome) => {
+  const text = `{${members.join(',')}}`;
+  const parsedMs = await leastMsOf('Order', () => `{"anything":${text}}`);
+  outcomes = [];
+  expect(await leastMsOf('Order', () => text, parsedMs)).toBeLessThan(parsedMs + 5);
+  expect(new Set(outcomes)).toEqual(new Set([outcome]));
+});
+
 test('a body with a long string that is malformed at its end takes about as long as a valid one', async () => {
   const valid = `{"name":"Frank","categoryId":7,"unknown":"${'a'.repeat(MAX_BYTES - 100)}"}`;
   const validMs = await leastMsOf('NewItem', () => valid);

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import type { Type } from '@nestjs/common';
-import { Type as NestedType } from 'class-transformer';
+import { Expose, Type as NestedType } from 'class-transformer';
 import {
   ArrayNotEmpty,
   IsDefined,
@@ -47,6 +47,19 @@ class Order {
   items!: Name[];
 }
 
+test('400 for a name that differs from that of a property only in case, in nested DTOs too', async () => {
+  const order = { buyer: { ...ADA, First: 'Bo' }, items: [ADA, { ...ADA, NUMBER: 2 }] };
+  expect(await outcome({ ...order, Items: [], unknown: 1 }, Order)).toEqual({
+    message:
+      'buyer.First must be written as first; items.1.NUMBER must be written as number; ' +
+      'Items must be written as items.',
+  });
+  expect(await outcome({ LAST_NAME: 'x' }, Renamed)).toEqual({
+    message: 'lastName is required and must be a string; LAST_NAME must be written as last_name.',
+  });
+  expect(await outcome({ last_name: 'x', LastName: 'y' }, Renamed)).toHaveProperty('dto');
+});
+
 class Notes {
   @IsObject()
   notes!: object;
@@ -54,6 +67,12 @@ class Notes {
   @IsOptional()
   @IsString({ each: true })
   lines?: string[];
+}
+
+class Renamed {
+  @Expose({ name: 'last_name' })
+  @IsString()
+  lastName!: string;
 }
 
 const ADA = { first: 'Ada', number: 7 };

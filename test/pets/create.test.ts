@@ -184,7 +184,16 @@ describe('POST /v1/pets › a body with invalid properties', () => {
     ['{"status":"sold"}', NEEDS_NAME, NEEDS_CATEGORY],
     ['{"name":"Frank"}', NEEDS_CATEGORY],
     ['{"categoryId":7}', NEEDS_NAME],
-    ['{"categoryid":7,"NAME":"Frank"}', NEEDS_NAME, NEEDS_CATEGORY],
+    [
+      '{"categoryid":7,"NAME":"Frank"}',
+      ...[NEEDS_NAME, NEEDS_CATEGORY],
+      ...['NAME must be written as name', 'categoryid must be written as categoryId'],
+    ],
+    ['{"name":"Frank","categoryId":7,"Status":"sold"}', 'Status must be written as status'],
+    [
+      '{"name":"","categoryId":7,"status":"sold","STATUS":{"sold":1e0}}',
+      ...[NAME_RULE, 'STATUS must be written as status'],
+    ],
     ['{"__proto__":{"name":"Frank","categoryId":7}}', NEEDS_NAME, NEEDS_CATEGORY],
     ['{"__proto__":{"name":"Frank","categoryId":7e0}}', NEEDS_NAME, NEEDS_CATEGORY],
     ['{"status":null,"categoryId":null,"name":null}', NAME_RULE, CATEGORY_RULE, STATUS_RULE],

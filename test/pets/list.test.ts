@@ -96,12 +96,20 @@ describe('GET /v1/pets', () => {
   });
 
   it.each([
-    ...['', '?', '?&&=&=5', '?color=black&color=red', '?LIMIT=5&Status=lost'],
+    ...['', '?', '?&&=&=5', '?color=black&color=red', '?limits=5&stat=lost'],
     ...['?__proto__=x&constructor=y&toString=z', '?limit[]=5&status[0]=lost'],
   ])('200 with the first 20 animals, unknown parameters ignored: %s', async (query) => {
     const response = await list(query);
 
     expect([response.status, idsOf(response)]).toEqual([200, (await storedIds()).slice(0, 20)]);
+  });
+
+  it.each([
+    ['?Limit=2', 'Limit must be written as limit'],
+    ['?STATUS=sold&limit=2', 'STATUS must be written as status'],
+    ['?limit=0&CURSOR=x', `${LIMIT_RULE}; CURSOR must be written as cursor`],
+  ])('400 that names the parameter that is meant: %s', async (query, message) => {
+    expect(expectError(await list(query), 400, 'invalid_request')).toBe(`${message}.`);
   });
 
   it.each([
@@ -211,7 +219,7 @@ describe('GET /v1/pets › Link', () => {
     ['', { limit: '20' }],
     ['?limit=39', { limit: '39' }],
     ['?status=available&limit=19', { limit: '19', status: 'available' }],
-    ['?limit=7&color=red&status=pending&Limit=3', { limit: '7', status: 'pending' }],
+    ['?limit=7&color=red&status=pending&limits=3', { limit: '7', status: 'pending' }],
   ])('has the same filters and a cursor: %s', async (query, parameters) => {
     const [path, next] = nextPage(await list(query))!.split('?');
 

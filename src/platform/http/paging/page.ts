@@ -18,7 +18,7 @@ export class PageQuery {
   @ApiProperty({
     default: DEFAULT_PAGE_SIZE,
     required: false,
-    description: `Maximum number of items on the page: 1 to ${MAX_PAGE_SIZE}, by default ${DEFAULT_PAGE_SIZE}. Unknown parameters, such as \`page\`, are ignored.`,
+    description: `Maximum number of items on the page: 1 to ${MAX_PAGE_SIZE}, by default ${DEFAULT_PAGE_SIZE}. Unknown parameters, such as \`page\`, are ignored. A name in another case, such as \`Limit\`, gets 400.`,
   })
   @IsIntegerParameter(1, MAX_PAGE_SIZE)
   limit: number = DEFAULT_PAGE_SIZE;

@@ -1,6 +1,6 @@
 import { type ArgumentMetadata, Injectable, type Type, ValidationPipe } from '@nestjs/common';
 import { defaultMetadataStorage } from 'class-transformer/cjs/storage.js';
-import { getMetadataStorage, type ValidationError } from 'class-validator';
+import { getMetadataStorage, type ValidationError, type ValidatorOptions } from 'class-validator';
 import { ServiceError } from '../../errors/service-error.js';
 
 type JsonObject = Record<string, unknown>;
@@ -52,6 +52,14 @@ export class DtoValidationPipe extends ValidationPipe {
     return dto;
   }
 
+  /** class-validator removes unknown properties, so this looks at their names first. */
+  protected override validate(dto: object, options?: ValidatorOptions) {
+    const misnamed = misnamedProperties(dto);
+    const errors = super.validate(dto, options);
+    if (misnamed.length === 0) return errors;
+    return Promise.resolve(errors).then((others) => [...others, ...misnamed]);
+  }
+
   /** The pipe has built the outer object itself: only nested values can have `__proto__` or gaps. */
   protected override stripProtoKeys(value: JsonObject): void {
     if (nestedValues(value) > 0) super.stripProtoKeys(value);
@@ -92,8 +100,9 @@ function messagesOf(error: ValidationError, parentPath: string): string[] {
 }
 
 /**
- * Returns the members of a body, a query or a path that its class has a rule for: the pipe would copy
- * the others first. Over the limit, nested values are empty, so that their rules can still reject them.
+ * Returns the members of a body, a query or a path that its class has a rule for, and one for each of
+ * these whose name differs only in case: the pipe would copy the others first. Over the limit, nested
+ * values are empty, so that their rules can still reject them.
  *
  * @returns `isTooLarge`: whether to reject the values if their rules accept them
  * @throws ServiceError invalid_request if a nested DTO is over the limit
@@ -102,6 +111,14 @@ function boundedValues(value: JsonObject, dto: Type) {
   const members: JsonObject = {};
   for (const name of membersOf(dto)) {
     if (Object.hasOwn(value, name)) members[name] = value[name];
+  }
+  const names = Object.keys(value);
+  if (names.length > Object.keys(members).length) {
+    const misnamed = new Map(names.map((name) => [correctName(dto, name), name]));
+    for (const member of membersOf(dto)) {
+      const name = misnamed.get(member);
+      if (name !== undefined) members[name] = true;
+    }
   }
   const isTooLarge = nestedValues(members) > MAX_NESTED_VALUES;
   for (const [name, member] of isTooLarge ? Object.entries(members) : []) {
@@ -129,6 +146,34 @@ function nestedValues(value: unknown): number {
     if (count > MAX_NESTED_VALUES) break;
   }
   return count;
+}
+
+/**
+ * Returns an error for each property of a DTO, or of those nested in it, whose name differs from that of
+ * a known one only in case.
+ */
+function misnamedProperties(value: object, path = ''): ValidationError[] {
+  const hasRules = isDto(value.constructor);
+  const errors: ValidationError[] = [];
+  if (!hasRules && !Array.isArray(value)) return errors;
+  for (const name of Object.keys(value)) {
+    const member = (value as JsonObject)[name];
+    const correct = hasRules && correctName(value.constructor, name);
+    if (correct) {
+      const constraints = { name: `must be written as ${correct}` };
+      errors.push({ property: path + name, constraints, value: true });
+    } else if (typeof member === 'object' && member !== null) {
+      errors.push(...misnamedProperties(member, `${path}${name}.`));
+    }
+  }
+  return errors;
+}
+
+/** Returns the name of the member that an unknown name differs from only in case, if there is one. */
+function correctName(dto: object, name: string): string | undefined {
+  const names = namesOf(dto);
+  const correct = names.get(name) ?? names.get(name.toLowerCase());
+  return correct === name ? undefined : correct;
 }
 
 const RANGE = `from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`;
@@ -174,6 +219,15 @@ const membersOf = cached((dto: object) =>
     return exposed?.options.name ?? property;
   }),
 );
+
+/** The known names of a class, and members by their name in lower case. */
+const namesOf = cached((dto: object) => {
+  const known = [...membersOf(dto), ...propertiesOf(dto)];
+  return new Map([
+    ...membersOf(dto).map((name) => [name.toLowerCase(), name] as const),
+    ...known.map((name) => [name, name] as const),
+  ]);
+});
 
 // class-validator would collect and group the rules of a class again for each object, in a time that
 // grows with the number of all DTO classes. Its validator reads them through
