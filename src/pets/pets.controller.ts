@@ -8,6 +8,7 @@ import {
   IdempotencyKey,
   INT64,
   Int64Pipe,
+  NotAllowedHint,
   type Page,
 } from '#platform';
 import { ListPetsQuery } from './dto/list-pets-query.dto.js';
@@ -16,11 +17,15 @@ import { Pet, type PublicPet } from './pet.entity.js';
 import { PET_NOT_FOUND, petNotFound } from './pets.errors.js';
 import { PetsService } from './pets.service.js';
 
+const NO_CHANGES =
+  'Animals cannot be changed or removed through this interface. Ask the operator of the service.';
+
 @Controller({ path: 'pets', version: '1' })
 export class PetsController {
   constructor(private readonly pets: PetsService) {}
 
   @Get()
+  @NotAllowedHint(NO_CHANGES)
   @ApiOperation({
     operationId: 'listPets',
     summary: 'List animals',
@@ -49,6 +54,7 @@ export class PetsController {
   }
 
   @Get(':petId')
+  @NotAllowedHint(NO_CHANGES)
   @Deprecated({
     since: new Date('2026-11-20T00:00:00Z'),
     sunset: new Date('2030-12-05T00:00:00Z'),

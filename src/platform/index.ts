@@ -47,6 +47,8 @@ export { ApiErrors } from './http/openapi/api.decorators.js';
 export { ApiPage } from './http/openapi/api.decorators.js';
 /** The schema of an int64: `@ApiProperty({ ...INT64, description: '…' })`. */
 export { INT64 } from './http/openapi/api.decorators.js';
+/** A sentence for the 405 of other methods: `@NotAllowedHint('Toys cannot be changed.')`. */
+export { NotAllowedHint } from './http/routing/unmatched.controller.js';
 /** An operation with a date from which the response is 410. */
 export { Deprecated } from './http/routing/deprecation.js';
 

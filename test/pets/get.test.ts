@@ -118,7 +118,10 @@ test.each([
     expectAnnouncement(head);
     expectError(await store.anonymous.get('/v1/pets/0'), 401, 'missing_api_key');
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
-      expectError(await get('0', method), 405, 'method_not_allowed');
+      const message = expectError(await get('0', method), 405, 'method_not_allowed');
+      expect(message).toMatch(
+        /^Method not allowed\. Allowed methods: GET, HEAD, OPTIONS\. Animals cannot be changed/,
+      );
     }
     const list = await store.api.get('/v1/pets');
     const created = await store.api.post('/v1/pets', { name: 'Frank', categoryId: 7 });

@@ -1,4 +1,4 @@
-import { All, Controller, Next, Req, Res, VERSION_NEUTRAL } from '@nestjs/common';
+import { All, Controller, Next, Req, Res, SetMetadata, VERSION_NEUTRAL } from '@nestjs/common';
 import { PATH_METADATA } from '@nestjs/common/internal';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { IRoute } from 'express';
@@ -9,6 +9,10 @@ import type { NextFunction, Request, Response } from '../request/request.js';
 
 /** The paths of DocumentationController, which do not exist with `DOCS=false`. */
 const DOCUMENTATION = /^\/(?:docs(?:\/.*)?|openapi\.(?:json|yaml))?$/;
+const HINT = 'not-allowed-hint';
+
+/** Adds a sentence to the 405 for the methods that the path of this handler does not allow. */
+export const NotAllowedHint = (hint: string): MethodDecorator => SetMetadata(HINT, ` ${hint}`);
 
 /**
  * The catch-all route: requests that match no other route pass the guards. NestJS registers it last, because it is the
@@ -22,12 +26,13 @@ export class UnmatchedController {
 
   @All(EVERY_PATH)
   respond(@Req() request: Request, @Res() response: Response, @Next() next: NextFunction): void {
-    const allow = allowedMethods(request).join(', ');
+    const { methods, hint } = routesAt(request);
     const isHidden = !this.settings.server.docs && DOCUMENTATION.test(request.path);
-    if (allow === '' || isHidden) return next();
+    if (methods.length === 0 || isHidden) return next();
+    const allow = methods.join(', ');
     response.setHeader('Allow', allow);
     if (request.method !== 'OPTIONS') {
-      const message = `Method not allowed. Allowed methods: ${allow}.`;
+      const message = `Method not allowed. Allowed methods: ${allow}.${hint}`;
       throw new ServiceError('method_not_allowed', message);
     }
     response.status(204).end();
@@ -41,12 +46,13 @@ interface RouteLayer {
 }
 
 /**
- * Returns the methods of all routes at the request's path for `Allow` (RFC 9110, section 10.2.1).
- * Empty when no route matches. It reads the router of Express, which has the routes of all modules.
+ * Returns the methods of all routes at the request's path for `Allow` (RFC 9110, section 10.2.1), empty
+ * when no route matches, and their hint. It reads the router of Express, which has the routes of all modules.
  */
-function allowedMethods(request: Request): string[] {
+function routesAt(request: Request): { methods: string[]; hint: string } {
   const { stack } = request.app.router as unknown as { stack: RouteLayer[] };
   const methods = new Set<string>();
+  let hint = '';
   for (const layer of stack) {
     const { path, methods: served = {}, stack: [first] = [] } = layer.route ?? {};
     // NestJS copies the metadata of a handler. Middleware of a feature has none.
@@ -54,8 +60,9 @@ function allowedMethods(request: Request): string[] {
       first && path !== EVERY_PATH && Reflect.hasMetadata(PATH_METADATA, first.handle);
     if (!isRoute || !layer.match(request.path)) continue;
     for (const method of Object.keys(served)) methods.add(method.toUpperCase());
+    hint ||= (Reflect.getMetadata(HINT, first.handle) as string | undefined) ?? '';
   }
-  if (methods.size === 0) return [];
   if (methods.has('GET')) methods.add('HEAD');
-  return [...methods.add('OPTIONS')];
+  if (methods.size > 0) methods.add('OPTIONS');
+  return { methods: [...methods], hint };
 }
