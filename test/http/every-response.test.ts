@@ -126,7 +126,9 @@ test.each([
   ...['ftp://[/v1/items', 'http://pets/nope', '*', '/v1/nope'],
 ])('404 route_not_found: %s', async (target) => {
   const method = target === '*' || target === '/v1/nope' ? 'OPTIONS' : 'GET';
-  expectError(await sendTarget(target, method), 404, 'route_not_found');
+  const message = expectError(await sendTarget(target, method), 404, 'route_not_found');
+  const { url } = store.service;
+  expect(message).toContain(`slash. ${url}/openapi.json lists them, and ${url}/docs shows them.`);
 });
 
 test.each([

@@ -36,7 +36,7 @@ const KINDS = {
   },
   route_not_found: {
     status: 404,
-    when: 'No route matches this path. Paths are case-sensitive, begin with /v1/ and have no trailing slash. The interface description lists them.',
+    when: 'No route matches this path. Paths are case-sensitive, begin with /v1/ and have no trailing slash.',
   },
   method_not_allowed: { status: 405, when: 'The path does not allow the method.' },
   request_timeout: { status: 408, when: 'The request did not arrive in time.' },

@@ -5,6 +5,7 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import { createExpressMessages } from './express-messages.js';
 import { MAX_HEAD_BYTES, MAX_HEADERS } from '../../config/bounds.js';
 import type { Settings } from '../../config/settings.js';
+import { ERRORS } from '../../errors/catalogue.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { sendBody, sendError, sendNothing, sendNotModified } from '../response/send-json.js';
 import { jsonText } from '../response/json-text.js';
@@ -122,8 +123,10 @@ export class HttpAdapter extends ExpressAdapter {
 
   /** Overrides ExpressAdapter.setNotFoundHandler, whose error has no code of its own. */
   override setNotFoundHandler(): unknown {
-    return this.use(() => {
-      throw new ServiceError('route_not_found');
+    return this.use(({ app: { publicUrl } }: Request) => {
+      const docs = ` ${publicUrl}/openapi.json lists them, and ${publicUrl}/docs shows them.`;
+      const hint = this.settings.server.docs ? docs : '';
+      throw new ServiceError('route_not_found', ERRORS.route_not_found.when + hint);
     });
   }
 }
