@@ -28,7 +28,7 @@ function stableHeaders({ rawHeaders }: ApiResponse): string[] {
 
 function expectMissing(response: ApiResponse): void {
   expect(expectError(response, 401, 'missing_api_key')).toBe(
-    'An API key is required. Send it as Authorization: Bearer <API_KEY>.',
+    'An API key is required. Send it as Authorization: Bearer <API_KEY>, without quotes.',
   );
   expect(response.headers['www-authenticate']).toBe(CHALLENGE);
 }
@@ -43,7 +43,14 @@ describe('GET /v1/items', () => {
 
   it.each([
     ...['', 'Bearer', 'Bearer   ', 'KEY', 'BearerKEY', 'Bearer\tKEY', 'Bearer: KEY', 'Token KEY'],
-    ...['Bearers KEY', 'xBearer KEY', 'Basic Bearer KEY', 'Basic KEY'],
+    ...[
+      'Bearers KEY',
+      'xBearer KEY',
+      'Basic Bearer KEY',
+      'Basic KEY',
+      '"Bearer KEY"',
+      '"Bearer" KEY',
+    ],
   ])('401 missing_api_key when Authorization is "%s"', async (authorization) => {
     expectMissing(await authorized(authorization.replace('KEY', store.owner.key)));
   });
@@ -77,6 +84,7 @@ describe('GET /v1/items', () => {
     ['given twice', (key) => `${key} ${key}`],
     ['in a list', (key) => `${key}, ${key}`],
     ['in quotes', (key) => `"${key}"`],
+    ['in brackets', (key) => `<${key}>`],
     ['with a parameter', (key) => `${key}; realm=x`],
     ['behind a no-break space', (key) => `\u00a0${key}`],
     ['after a second scheme', (key) => `Bearer ${key}`],
@@ -88,7 +96,9 @@ describe('GET /v1/items', () => {
     const query = `?api_key=${store.owner.key}`;
     const other = await authorized(`Bearer ${unknownKey()}`, `/v1/items${query}`);
     expect(expectError(response, 401, 'invalid_api_key')).toMatch(
-      RegExp(`^The API key is not valid: .*expired\\. .* ${PRODUCT.keyPrefix} and 36 `),
+      RegExp(
+        `^The API key is not valid: .*expired\\. .* ${PRODUCT.keyPrefix} and 36 .*case-sensitive.*Bearer once.*quotes`,
+      ),
     );
     expect(response.headers['www-authenticate']).toBe(`${CHALLENGE}, error="invalid_token"`);
     expect(response.text).toBe(other.text);

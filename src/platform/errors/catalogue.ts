@@ -28,11 +28,11 @@ const KINDS = {
   },
   missing_api_key: {
     status: 401,
-    when: 'An API key is required. Send it as Authorization: Bearer <API_KEY>.',
+    when: 'An API key is required. Send it as Authorization: Bearer <API_KEY>, without quotes.',
   },
   invalid_api_key: {
     status: 401,
-    when: `The API key is not valid: it may be mistyped, revoked or expired. It consists of ${PRODUCT.keyPrefix} and 36 letters and digits. The operator of the service issues API keys.`,
+    when: `The API key is not valid: it may be mistyped, revoked or expired. It consists of ${PRODUCT.keyPrefix} and 36 letters and digits, which are case-sensitive. Send it as Authorization: Bearer <API_KEY>, with Bearer once and without quotes or brackets. The operator of the service issues API keys.`,
   },
   route_not_found: {
     status: 404,
