@@ -150,6 +150,13 @@ describe('a list of a feature', () => {
     expect(headers).not.toHaveProperty('link');
   });
 });
+test.each(['frank', '1.0', '9223372036854775808'])(
+  'an id that is no int64 › 404 of the feature that says so: %s',
+  async (id) => {
+    const message = expectError(await store.api.get(`/v1/items/${id}`), 404, 'item_not_found');
+    expect(message).toMatch(/ An identifier is a 64-bit integer, such as 42\.$/);
+  },
+);
 
 describe('an error of a feature', () => {
   it.each(['error', 'rejection', 'text', 'unprintable'])(

@@ -1,4 +1,5 @@
 import type { PipeTransform } from '@nestjs/common';
+import { ServiceError } from '../../errors/service-error.js';
 
 export const INT64_MIN = -(2n ** 63n);
 export const INT64_MAX = 2n ** 63n - 1n;
@@ -22,10 +23,14 @@ export class Int64Pipe implements PipeTransform<unknown, bigint> {
   /** @param notFound creates the 404 */
   constructor(private readonly notFound: () => Error) {}
 
-  /** @throws the 404 */
+  /** @throws the 404. The message of a ServiceError also says what an identifier is */
   transform(text: unknown): bigint {
     const id = typeof text === 'string' ? parseInt64(text) : undefined;
-    if (id === undefined) throw this.notFound();
-    return id;
+    if (id !== undefined) return id;
+    const error = this.notFound();
+    if (!(error instanceof ServiceError)) throw error;
+    const { code, status, headers, message } = error;
+    const when = `${message} An identifier is a 64-bit integer, such as 42.`;
+    throw new ServiceError({ code, status, when }, when, { headers });
   }
 }
