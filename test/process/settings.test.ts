@@ -115,8 +115,25 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
   ['BAN_SECONDS', /seconds from 0/, '-1', '5m', '1.2345'],
   [
     'CORS_ORIGINS',
-    /origins such as/,
-    ...['*', 'app.example.org', 'https://app.example.org/', 'https://a.example, b'],
+    /comma-separated, without a wildcard \(\*\): list each origin with its port$/,
+    ...['*', 'https://*.example.org', 'http://localhost:*', 'https://a.example, *'],
+  ],
+  [
+    'CORS_ORIGINS',
+    /comma-separated, without a slash or path at the end: https:\/\/app\.example\.org$/,
+    ...['https://app.example.org/', 'https://a.example,https://app.example.org/shop'],
+    'https://user:secret@app.example.org/',
+  ],
+  [
+    'CORS_ORIGINS',
+    /comma-separated, written as browsers send them: https:\/\/app\.example\.org$/,
+    ...['https://App.example.org', 'https://app.example.org:443', 'HTTPS://app.example.org?x=1'],
+  ],
+  [
+    'CORS_ORIGINS',
+    /comma-separated, each an address with http:\/\/ or https:\/\/$/,
+    ...['app.example.org', 'localhost:5173', 'null', 'capacitor://localhost', 'ws://a.example'],
+    ...['https://a.example, b', 'https://', 'http://a:x'],
   ],
   ['LOG_LEVEL', /one of trace, debug, info, warn, error, fatal, silent/, 'verbose', 'INFO', '30'],
   ['SHUTDOWN_DELAY_SECONDS', /seconds from 0 to 600/, '-1', '601', '5s'],

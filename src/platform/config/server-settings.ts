@@ -74,7 +74,19 @@ function isAddressOrSubnet(text: string): boolean {
 
 function corsOrigins(read: EnvironmentReader): string[] {
   const origins = read.list('CORS_ORIGINS');
-  const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text;
+  const [problem] = origins.flatMap(originProblem);
   const expected = 'origins such as https://app.example.org, comma-separated';
-  return origins.every(isOrigin) ? origins : read.reject('CORS_ORIGINS', expected, []);
+  return problem ? read.reject('CORS_ORIGINS', `${expected}, ${problem}`, []) : origins;
+}
+
+/** Returns what is wrong with an origin. The text does not contain a password. */
+function originProblem(text: string): string[] {
+  if (text.includes('*')) return ['without a wildcard (*): list each origin with its port'];
+  const url = /^https?:/i.test(text) && URL.canParse(text) && new URL(text);
+  if (!url) return ['each an address with http:// or https://'];
+  if (url.origin === text) return [];
+  const hasPath = /[^/:]\//.test(text);
+  return [
+    `${hasPath ? 'without a slash or path at the end' : 'written as browsers send them'}: ${url.origin}`,
+  ];
 }
