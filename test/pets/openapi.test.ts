@@ -94,6 +94,13 @@ describe('the interface description', () => {
     });
   });
 
+  it('declares the tags of its operations, and a contact', () => {
+    expect(description.document).toMatchObject({
+      tags: [{ name: 'Pets' }],
+      info: { contact: { name: 'Operator of the Animal Adoption Store Service' } },
+    });
+  });
+
   it('deprecates getPet, with its removal date and its replacement', () => {
     const operation = description.operation('GET /pets/{petId}');
     expect(operation).toMatchObject({ deprecated: true, 'x-sunset': '2030-12-05T00:00:00.000Z' });
@@ -302,6 +309,7 @@ describe('the interface description of another service', () => {
       { url: 'https://api.example.org/store/v1', description: 'Production' },
       { url: 'https://staging.example.org/v1', description: 'Staging' },
     ]);
+    expect(document.info.contact.url).toBe('https://api.example.org/store');
   });
 
   it('omits an operation from its sunset on', async () => {
@@ -324,6 +332,13 @@ describe('the interface description of the routes of a feature', () => {
 
   beforeAll(async () => {
     description = await Description.of(store.service);
+  });
+
+  it('declares its tags', () => {
+    const tags = [...description.operations().values()].flatMap((operation) => operation.tags);
+    const names = description.document.tags.map(({ name }: { name: string }) => name);
+    expect(names).toEqual([...new Set(tags)]);
+    expect(names).toContain('Toys');
   });
 
   it('a @Public() route needs no API key, and its responses have rate limit headers', async () => {

@@ -59,6 +59,8 @@ export class InterfaceDescription {
     outline.addServer(publicUrl + VERSION_PATH, publicUrl ? 'Production' : 'This server');
     if (stagingUrl) outline.addServer(stagingUrl + VERSION_PATH, 'Staging');
     this.routes = SwaggerModule.createDocument(app, outline.build());
+    const name = `Operator of the ${PRODUCT.title}`;
+    this.routes.info.contact = publicUrl ? { name, url: publicUrl } : { name };
     this.current();
   }
 
@@ -96,7 +98,9 @@ export class InterfaceDescription {
     const { openapi, info, servers = [], security = [], components } = this.routes;
     const schemas = { ...components?.schemas, Error: errorSchema([...codes]) };
     const added = { ...components, schemas, responses, headers: HEADER_COMPONENTS };
-    return { openapi, info, servers, security, paths, components: added };
+    const tags = [...new Set(operations.flatMap(({ operation }) => operation.tags ?? []))];
+    const names = tags.map((name) => ({ name }));
+    return { openapi, info, servers, security, tags: names, paths, components: added };
   }
 }
 
