@@ -94,6 +94,13 @@ describe('the interface description', () => {
     });
   });
 
+  it('begins with a text that fits the screen of a phone, and does not repeat the headers of 304', () => {
+    expect(description.document.info.description.length).toBeLessThan(1_200);
+    for (const { responses } of description.operations().values()) {
+      expect(responses[304] ?? {}).not.toHaveProperty('headers');
+    }
+  });
+
   it('declares the tags of its operations, and a contact', () => {
     expect(description.document).toMatchObject({
       tags: [{ name: 'Pets' }],

@@ -97,7 +97,10 @@ export class Description {
   response(operation: string, status: number): ResponseObject {
     const response = this.operation(operation).responses[status];
     if (!response) throw new Error(`${operation} does not describe status ${status}`);
-    return this.resolved(response);
+    const resolved = this.resolved(response);
+    return status === 304
+      ? { ...resolved, headers: this.response(operation, 200).headers }
+      : resolved;
   }
 
   /** Expects a response of an operation to match its description. */

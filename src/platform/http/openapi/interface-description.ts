@@ -29,6 +29,7 @@ const EVERY_OPERATION = [
 const UNKNOWN_EXPECT = { code: 'invalid_request', message: UNSUPPORTED_EXPECT, status: 417 };
 /** The guard of `@Deprecated()` has set its headers before a response with one of these statuses. */
 const AFTER_DEPRECATION = [200, 201, 204, 304, 404, 410, 500, 503];
+const NOT_CHANGED = { description: 'Not changed. The headers are those of a 200.' };
 const NO_SUCH_OPERATION = errorResponse(
   ['route_not_found', 'method_not_allowed'].map((code) => errorExample(code)),
 );
@@ -159,7 +160,7 @@ function describeOperation(
       const kind = isRead ? 'read' : isIdempotent ? 'idempotent' : '';
       const headers = { ...headersOn(...occasionsOf(status, 'always', kind)), ...declared.headers };
       responses[name] = { ...declared, headers };
-      if (isRead && status === 200) responses[304] = { description: 'Not changed.', headers };
+      if (isRead && status === 200) responses[304] = NOT_CHANGED;
     }
   }
   for (const status of new Set(errors.map((error) => error.status))) {
