@@ -111,6 +111,28 @@ test('400 for a free-form integer that JSON.stringify could not write', async ()
   expect(await outcome({ ...ADA, number: large }, Name)).toHaveProperty('dto.number', large);
 });
 
+class Person extends Name {
+  @Expose({ name: 'last_name' })
+  @IsString()
+  lastName!: string;
+}
+
+class Household {
+  @ValidateNested({ each: true })
+  @NestedType(() => Person)
+  people!: Person[];
+}
+
+test('a member sets the property that it is exposed for, and inherited properties are listed first', async () => {
+  const ada = { first: 'Ada', number: 7n, lastName: 'Lovelace' };
+  expect((await outcome({ last_name: 'Lovelace', ...ADA }, Person)).dto).toEqual(ada);
+  const names = async (value: unknown, dto: Type) =>
+    (await outcome(value, dto)).message?.match(/[\w.]+(?= is required)/g);
+  expect(await names({}, Person)).toEqual(['first', 'number', 'lastName']);
+  const nested = ['people.0.first', 'people.0.number', 'people.0.lastName'];
+  expect(await names({ people: [{}] }, Household)).toEqual(nested);
+});
+
 class Code {
   @IsText(2, 3)
   code!: string;

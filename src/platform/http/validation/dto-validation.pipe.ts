@@ -1,6 +1,11 @@
 import { type ArgumentMetadata, Injectable, type Type, ValidationPipe } from '@nestjs/common';
-import { defaultMetadataStorage } from 'class-transformer/cjs/storage.js';
-import { getMetadataStorage, type ValidationError, type ValidatorOptions } from 'class-validator';
+import { plainToInstance } from 'class-transformer';
+import {
+  getMetadataStorage,
+  type ValidationError,
+  type ValidatorOptions,
+  ValidationTypes,
+} from 'class-validator';
 import { ServiceError } from '../../errors/service-error.js';
 
 type JsonObject = Record<string, unknown>;
@@ -25,8 +30,8 @@ export class DtoValidationPipe extends ValidationPipe {
       transform: true,
       whitelist: true,
       stopAtFirstError: true,
-      // The messages depend on whether a value was sent.
-      validationError: { value: true, target: false },
+      // The messages depend on the class, and on whether a value was sent.
+      validationError: { value: true, target: true },
       exceptionFactory: (errors) => new ServiceError('invalid_request', validationMessage(errors)),
     });
   }
@@ -60,15 +65,6 @@ export class DtoValidationPipe extends ValidationPipe {
     return Promise.resolve(errors).then((others) => [...others, ...misnamed]);
   }
 
-  /** The pipe has built the outer object itself: only nested values can have `__proto__` or gaps. */
-  protected override stripProtoKeys(value: JsonObject): void {
-    if (nestedValues(value) > 0) super.stripProtoKeys(value);
-  }
-
-  protected override closeArrayGaps(value: JsonObject): void {
-    if (nestedValues(value) > 0) super.closeArrayGaps(value);
-  }
-
   /** Overrides ValidationPipe.toValidate: a class without rules, such as BigInt, is no DTO. */
   protected override toValidate(metadata: ArgumentMetadata): boolean {
     return super.toValidate(metadata) && isDto(metadata.metatype);
@@ -80,7 +76,7 @@ export class DtoValidationPipe extends ValidationPipe {
  * values that they accept. Nested ones are paths: `items.0.name`.
  */
 function validationMessage(errors: readonly ValidationError[]): string {
-  const messages = errors.flatMap((error) => messagesOf(error, ''));
+  const messages = inOrder(errors).flatMap((error) => messagesOf(error, ''));
   const listed = messages.slice(0, MAX_PROPERTIES);
   if (messages.length > listed.length) listed.push(`and ${messages.length - listed.length} more`);
   return `${listed.join('; ')}.`;
@@ -91,12 +87,20 @@ function messagesOf(error: ValidationError, parentPath: string): string[] {
   const path = parentPath + property;
   const [message] = Object.values(constraints ?? {});
   if (message === undefined) {
-    const nested = children.flatMap((child) => messagesOf(child, `${path}.`));
+    const nested = inOrder(children).flatMap((child) => messagesOf(child, `${path}.`));
     return nested.length > 0 ? nested : [`${path} is invalid`];
   }
   const rule = message.replace(EACH, '').replace(`${property} `, '');
   if (error.value === undefined) return [`${path} is required and ${rule}`];
   return [message.startsWith(EACH) ? `each item of ${path} ${rule}` : `${path} ${rule}`];
+}
+
+/** Returns the errors of one object in the order of its properties. class-validator lists inherited ones last. */
+function inOrder(errors: readonly ValidationError[]): readonly ValidationError[] {
+  const order = propertiesOf(errors[0]?.target?.constructor ?? Object);
+  // A misnamed property is none of them, and comes last.
+  const place = ({ property }: ValidationError) => order.indexOf(property) >>> 0;
+  return errors.toSorted((a, b) => place(a) - place(b));
 }
 
 /**
@@ -123,9 +127,11 @@ function boundedValues(value: JsonObject, dto: Type) {
   const isTooLarge = nestedValues(members) > MAX_NESTED_VALUES;
   for (const [name, member] of isTooLarge ? Object.entries(members) : []) {
     if (!(member instanceof Object)) continue;
-    const nested = defaultMetadataStorage.findTypeMetadata(dto, name) as object | undefined;
     // Its rules would reject an empty one for another reason.
-    if (nested) throw tooManyValues();
+    const isNestedDto = rulesOf(dto).some(
+      (rule) => rule.type === ValidationTypes.NESTED_VALIDATION && rule.propertyName === name,
+    );
+    if (isNestedDto) throw tooManyValues();
     members[name] = Array.isArray(member) ? [] : {};
   }
   return { members, isTooLarge };
@@ -197,31 +203,29 @@ function rejectLargeIntegers(value: unknown, path = ''): void {
   }
 }
 
-const storage = getMetadataStorage();
-const collectRules = storage.getTargetValidationMetadatas.bind(storage);
-
-type Exposed = ReturnType<typeof defaultMetadataStorage.findExposeMetadata> | undefined;
-
-/** The rules of a class, those of its base classes first, as their properties are declared. */
-const rulesOf = cached((dto: object) =>
-  collectRules(dto as Type, '', false, false).sort((a, b) => depthOf(a.target) - depthOf(b.target)),
-);
+/** Returns the rules of a class, those of its base classes first, as their properties are declared. */
+function rulesOf(dto: Type) {
+  return getMetadataStorage()
+    .getTargetValidationMetadatas(dto, '', false, false)
+    .sort((a, b) => depthOf(a.target) - depthOf(b.target));
+}
 
 /** The properties of a class that have a rule, in the order of the messages. */
-export const propertiesOf = cached((dto: object): readonly string[] => [
+export const propertiesOf = cached((dto) => [
   ...new Set(rulesOf(dto).map(({ propertyName }) => propertyName)),
 ]);
 
-/** The names of the members that set these properties. */
-const membersOf = cached((dto: object) =>
-  propertiesOf(dto).map((property) => {
-    const exposed = defaultMetadataStorage.findExposeMetadata(dto as Type, property) as Exposed;
-    return exposed?.options.name ?? property;
-  }),
-);
+/** The names of the members that set these properties, with those of `@Expose({ name })`. */
+const membersOf = cached((dto) => {
+  const names = new Set(propertiesOf(dto));
+  // class-transformer reads every exposed member, and with these options calls no `@Transform()`.
+  const probe = new Proxy({}, { get: (_, name) => void names.add(String(name)) });
+  plainToInstance(dto, probe, { excludeExtraneousValues: true, exposeDefaultValues: true });
+  return [...names];
+});
 
 /** The known names of a class, and members by their name in lower case. */
-const namesOf = cached((dto: object) => {
+const namesOf = cached((dto) => {
   const known = [...membersOf(dto), ...propertiesOf(dto)];
   return new Map([
     ...membersOf(dto).map((name) => [name.toLowerCase(), name] as const),
@@ -229,22 +233,12 @@ const namesOf = cached((dto: object) => {
   ]);
 });
 
-// class-validator would collect and group the rules of a class again for each object, in a time that
-// grows with the number of all DTO classes. Its validator reads them through
-// these two methods of its storage. If a release does not, it gets slower, and messages list inherited
-// properties last, which the tests of the list notice.
-storage.getTargetValidationMetadatas = (dto, schema, always, strictGroups, groups) =>
-  always || strictGroups || groups?.length
-    ? collectRules(dto, schema, always, strictGroups, groups)
-    : rulesOf(dto);
-storage.groupByPropertyName = cached(storage.groupByPropertyName.bind(storage));
-
-/** Returns a function that computes a value once for each object. */
-function cached<Key extends object, Value extends object>(compute: (key: Key) => Value) {
-  const values = new WeakMap<Key, Value>();
-  return (key: Key): Value => {
-    let value = values.get(key);
-    if (!value) values.set(key, (value = compute(key)));
+/** Returns a function that computes a value once for each class: class-validator looks at all classes. */
+function cached<Value extends object>(compute: (dto: Type) => Value) {
+  const values = new WeakMap<object, Value>();
+  return (dto: object): Value => {
+    let value = values.get(dto);
+    if (!value) values.set(dto, (value = compute(dto as Type)));
     return value;
   };
 }
@@ -255,5 +249,5 @@ function depthOf(target: unknown): number {
 
 /** Returns whether a type is a class with a validation rule. */
 function isDto(type: unknown): boolean {
-  return typeof type === 'function' && rulesOf(type).length > 0;
+  return typeof type === 'function' && propertiesOf(type).length > 0;
 }

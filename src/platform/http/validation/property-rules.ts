@@ -75,7 +75,6 @@ export function IsOptionalMember(): PropertyDecorator {
 
 /** Returns whether text has min to max code points, of one or two UTF-16 units each. */
 function hasLength(text: string, min: number, max: number): boolean {
-  if (text.length >= min * 2 && text.length <= max) return true;
   return text.length <= max * 2 && [...text].length >= min && [...text].length <= max;
 }
 
