@@ -4,13 +4,12 @@ import type { AddressInfo } from 'node:net';
 import {
   type DynamicModule,
   type NestApplicationOptions,
-  type NestMiddleware,
   type Type,
   VersioningType,
 } from '@nestjs/common';
 import { type AbstractHttpAdapter, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import type { Application, NextFunction, RequestHandler } from 'express';
+import type { Application } from 'express';
 import type { Logger } from 'pino';
 import type { Settings } from './config/settings.js';
 import { InterfaceDescription } from './http/openapi/interface-description.js';
@@ -70,26 +69,9 @@ function setUp(app: NestExpressApplication, settings: Settings, logger: Logger):
     if (express.publicUrl) return;
     logger.warn('PUBLIC_URL is not set: the URLs in Link headers are relative');
   });
-  app.use(inOrder(MIDDLEWARE.map((step) => app.get(step))));
+  for (const step of MIDDLEWARE.map((type) => app.get(type))) app.use(step.use.bind(step));
   app.get(Connections).observers = AT_CLOSE.map((observer) => app.get(observer));
   if (settings.server.docs) app.get(InterfaceDescription).read(app);
-}
-
-/** Runs the steps as one middleware, because each layer of the router costs time. */
-function inOrder(steps: readonly NestMiddleware[]): RequestHandler {
-  return (request, response, next) => {
-    let index = 0;
-    const nextStep: NextFunction = (error) => {
-      const step = steps[index++];
-      if (error || !step) return next(error);
-      try {
-        step.use(request, response, nextStep);
-      } catch (cause) {
-        next(cause);
-      }
-    };
-    nextStep();
-  };
 }
 
 /** Returns the URL that a server listens on. */

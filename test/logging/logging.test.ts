@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { ClsServiceManager } from 'nestjs-cls';
 import { PRODUCT } from '../../src/product.js';
-import { ServiceError } from '../../src/platform/errors/service-error.js';
 import {
   currentRequestIds,
   loggedAddress,
@@ -85,11 +84,6 @@ test('a circular cause is logged four times', () => {
   const loop = new Error('loop');
   loop.cause = loop;
   expect(JSON.stringify(errorDetails(loop)).match(/"message":"loop"/g)).toHaveLength(4);
-});
-
-test('an error has a stack, also after a rejection, which has none', () => {
-  expect(new ServiceError('route_not_found').stack).not.toContain('\n');
-  expect(new Error('broken').stack).toContain('\n    at ');
 });
 
 describe('the Logger of NestJS', () => {

@@ -1,7 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { hasBody, requestOf, routeMetadata } from '../http/request/request-context.js';
 import { Authenticator } from './authenticator.js';
-import type { IdentifiedCaller } from './caller.js';
 import { IsPublic, SKIP_THROTTLE } from './public.decorator.js';
 
 /**
@@ -12,7 +11,7 @@ import { IsPublic, SKIP_THROTTLE } from './public.decorator.js';
 export class IdentifyCallerGuard implements CanActivate {
   constructor(private readonly authenticator: Authenticator) {}
 
-  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+  async canActivate(context: ExecutionContext): Promise<boolean> {
     // Health probes must not cause a query, even if they send an API key.
     const isPublic = routeMetadata(context, IsPublic);
     if (isPublic && routeMetadata(context, SKIP_THROTTLE)) return true;
@@ -21,11 +20,7 @@ export class IdentifyCallerGuard implements CanActivate {
     if (!isPublic && hasBody(request)) {
       request.ignoresInput = !this.authenticator.hasValidKey(request);
     }
-    const caller = this.authenticator.identify(request);
-    const set = (found: IdentifiedCaller): true => {
-      request.caller = found;
-      return true;
-    };
-    return caller instanceof Promise ? caller.then(set) : set(caller);
+    request.caller = await this.authenticator.identify(request);
+    return true;
   }
 }

@@ -21,8 +21,6 @@ export class ServiceError extends NestException {
   readonly code: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The body of the response, once it was sent. Some errors are the same for every request. */
-  json?: string;
 
   /**
    * @param error a code of the catalogue, or an error that a feature declares
@@ -33,13 +31,9 @@ export class ServiceError extends NestException {
     message?: string,
     { headers = {}, cause }: ServiceErrorOptions = {},
   ) {
-    const { stackTraceLimit } = Error;
-    // Only an internal error is logged with its stack, and capturing a stack makes rejections slow.
-    if (error !== 'internal_error') Error.stackTraceLimit = 0;
     const kind = typeof error === 'string' ? { code: error, ...ERRORS[error] } : error;
     const { code, status, when } = kind;
     super({ code, message: message ?? when, status }, status, { cause });
-    Error.stackTraceLimit = stackTraceLimit;
     this.code = code;
     this.status = status;
     this.headers = headers;

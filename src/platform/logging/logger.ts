@@ -85,17 +85,11 @@ export function createLogger(
   level: LoggingSettings['level'],
   destination: DestinationStream,
 ): Logger {
-  let timeMs = 0;
-  let time = '';
   return pino(
     {
       level,
       base: null,
-      // Formatted once per millisecond, because it takes a large part of the time of a line.
-      timestamp: () => {
-        if (timeMs !== (timeMs = Date.now())) time = pino.stdTimeFunctions.isoTime();
-        return time;
-      },
+      timestamp: pino.stdTimeFunctions.isoTime,
       serializers: { err: errorDetails, error: errorDetails },
       hooks: { streamWrite: withoutKeys },
     },

@@ -45,8 +45,6 @@ const TTL = 'THROTTLER:TTLdefault';
 @Injectable()
 export class PlanThrottlerGuard implements CanActivate, OnModuleInit {
   private readonly logger = new Logger(PlanThrottlerGuard.name);
-  /** Cached keys are immutable, so each has one budget. */
-  private readonly ownerBudgets = new WeakMap<KeyState, Budget>();
   private readonly addressQuotas: readonly Quota[];
 
   constructor(
@@ -76,7 +74,7 @@ export class PlanThrottlerGuard implements CanActivate, OnModuleInit {
   }
 
   /** @throws ServiceError rate_limit_exceeded or api_key_banned, with `Retry-After` */
-  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+  async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = requestOf(context);
     const { caller } = request;
     // The route is `@Public()` and `@SkipThrottle()`. For any other one, ApiKeyGuard requires it.
@@ -88,20 +86,17 @@ export class PlanThrottlerGuard implements CanActivate, OnModuleInit {
     const isSkipped = routeMetadata(context, SKIP_THROTTLE) === true;
     const isCounted = !(isSkipped || caller.reason === 'unavailable');
     const quota = isCounted && this.routeQuota(context);
-    const decision = this.storage.decide(
+    const decision = await this.storage.decide(
       quota ? { ...budget, quotas: [...budget.quotas, quota] } : budget,
       isCounted ? 'consume' : 'peek',
     );
-    const allow = (made: RateLimitDecision): true => {
-      const rejection = reportDecision(responseOf(context), made);
-      if (made.banBegins) {
-        const bannedUntil = new Date(made.bannedUntilMs).toISOString();
-        this.logger.warn({ msg: 'API key banned', ...loggedCaller(request), bannedUntil });
-      }
-      if (isCounted && rejection) throw rejection;
-      return true;
-    };
-    return decision instanceof Promise ? decision.then(allow) : allow(decision);
+    const rejection = reportDecision(responseOf(context), decision);
+    if (decision.banBegins) {
+      const bannedUntil = new Date(decision.bannedUntilMs).toISOString();
+      this.logger.warn({ msg: 'API key banned', ...loggedCaller(request), bannedUntil });
+    }
+    if (isCounted && rejection) throw rejection;
+    return true;
   }
 
   /** Counts a request for an address, and sets the headers. Returns the 429 if it is over the limit. */
@@ -119,13 +114,8 @@ export class PlanThrottlerGuard implements CanActivate, OnModuleInit {
   }
 
   private ownerBudget(key: KeyState): Budget {
-    let budget = this.ownerBudgets.get(key);
-    if (!budget) {
-      const { banAfterRejections = key.limits.perMinute, banMs } = this.settings.limits;
-      budget = ownerBudget(key, { afterRejections: banAfterRejections, lengthMs: banMs });
-      this.ownerBudgets.set(key, budget);
-    }
-    return budget;
+    const { banAfterRejections = key.limits.perMinute, banMs } = this.settings.limits;
+    return ownerBudget(key, { afterRejections: banAfterRejections, lengthMs: banMs });
   }
 
   /** IPv6 addresses of one /64 share a budget. */

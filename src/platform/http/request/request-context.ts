@@ -132,12 +132,9 @@ export function responseOf(host: ArgumentsHost): Response {
 }
 
 const reflector = new Reflector();
-/** By Express's route, which has one handler. */
-const metadataByRoute = new WeakMap<object, Map<unknown, unknown>>();
 
 /**
- * Returns what a decorator declares for a route: on its handler, or else on its controller. It caches
- * the values of NestJS's Reflector, which takes a microsecond for each.
+ * Returns what a decorator declares for a route: on its handler, or else on its controller.
  *
  * @param key a decorator of `Reflector.createDecorator`, or the key of a decorator of a package
  */
@@ -145,12 +142,6 @@ export function routeMetadata<Value>(
   context: ExecutionContext,
   key: ReflectableDecorator<never, Value> | string,
 ): Value | undefined {
-  const route = requestOf(context).route as object;
-  let values = metadataByRoute.get(route);
-  if (!values) metadataByRoute.set(route, (values = new Map()));
-  if (!values.has(key)) {
-    const targets = [context.getHandler(), context.getClass()];
-    values.set(key, reflector.getAllAndOverride(key, targets));
-  }
-  return values.get(key) as Value | undefined;
+  const targets = [context.getHandler(), context.getClass()];
+  return reflector.getAllAndOverride<Value | undefined>(key, targets);
 }

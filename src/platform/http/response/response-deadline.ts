@@ -7,7 +7,6 @@ import { sendError } from './send-json.js';
 
 /** Time for all work of the service except its waits for the database. */
 const MARGIN_MS = 500;
-const PRECISION_MS = 100;
 
 /**
  * Sends 503 if a handler sends no response in time: each wait for the database has its own limit, but
@@ -25,9 +24,7 @@ export class ResponseDeadlineGuard implements CanActivate {
     const uploadMs = request.reservedBytes === undefined ? 0 : server.requestTimeoutMs;
     const limitMs = database.poolWaitMs + database.statementTimeoutMs + MARGIN_MS + uploadMs;
     const restMs = receivedAt + bodyMs + limitMs - performance.now();
-    // Timers of one duration share a list in Node, which makes them cheap.
-    const delayMs = Math.ceil(restMs / PRECISION_MS) * PRECISION_MS;
-    request.deadline = setTimeout(sendLate, delayMs, request);
+    request.deadline = setTimeout(sendLate, restMs, request);
     return true;
   }
 

@@ -81,7 +81,7 @@ export function sendError(response: Response, error: ServiceError): void {
   response.setHeader('Cache-Control', 'no-store');
   const { code, message, status } = error;
   response.setHeader('Content-Type', JSON_TYPE);
-  end(response, (error.json ??= jsonText({ code, message, status })));
+  end(response, jsonText({ code, message, status }));
 }
 
 function end(response: Response, body: string | Uint8Array): void {
