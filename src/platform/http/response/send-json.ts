@@ -12,20 +12,15 @@ const JSON_TYPE = 'application/json';
  * client has what its ETag identifies.
  */
 export function sendBody(request: Request, response: Response, body: string | Uint8Array): void {
-  let sent = body;
   const hasOwn = response.hasHeader('etag') || response.hasHeader('cache-control');
   if (isRead(request, response) && !hasOwn) {
     const prefix = `${String(response.getHeader('link') ?? '')}\n`;
-    // The body is encoded once, for the ETag, the Content-Length and the socket.
     const bytes =
-      typeof body === 'string'
-        ? Buffer.from(prefix + body)
-        : Buffer.concat([Buffer.from(prefix), body]);
+      typeof body === 'string' ? prefix + body : Buffer.concat([Buffer.from(prefix), body]);
     // A strong entity tag (RFC 9110, section 8.8.3).
     response.setHeader('ETag', `"${hash('sha1', bytes, 'base64url')}"`);
-    sent = bytes.subarray(Buffer.byteLength(prefix));
   }
-  if (!sendNotModified(request, response)) end(response, sent);
+  if (!sendNotModified(request, response)) end(response, body);
 }
 
 function isRead(request: Request, response: Response): boolean {
