@@ -334,7 +334,7 @@ describe('the interface description of another service', () => {
 });
 
 describe('the interface description of the routes of a feature', () => {
-  const store = useStore({ app: true, features: 'toys' });
+  const store = useStore({ app: true, features: 'probes' });
   let description: Description;
 
   beforeAll(async () => {
@@ -345,27 +345,27 @@ describe('the interface description of the routes of a feature', () => {
     const tags = [...description.operations().values()].flatMap((operation) => operation.tags);
     const names = description.document.tags.map(({ name }: { name: string }) => name);
     expect(names).toEqual([...new Set(tags)]);
-    expect(names).toContain('Toys');
+    expect(names).toContain('Probes');
   });
 
   it('a @Public() route needs no API key, and its responses have rate limit headers', async () => {
-    const name = 'GET /toys/shown/{toyId}';
+    const name = 'GET /probes/shown/{probeId}';
     const { security, responses } = description.operation(name);
     expect([security, responses[401]]).toEqual([[{}], undefined]);
-    description.expectAsDescribed(name, 200, await store.anonymous.get('/v1/toys/shown/1'));
-    description.expectAsDescribed(name, 500, await store.anonymous.get('/v1/toys/shown/0'));
+    description.expectAsDescribed(name, 200, await store.anonymous.get('/v1/probes/shown/1'));
+    description.expectAsDescribed(name, 500, await store.anonymous.get('/v1/probes/shown/0'));
   });
 
   it.each<[operation: string, status: number, path: string, options?: RequestOptions]>([
-    ['GET /toys/{toyId}', 200, '/v1/toys/1'],
-    ['GET /toys/{toyId}', 304, '/v1/toys/1', { headers: { 'If-None-Match': '*' } }],
-    ['GET /toys/{toyId}', 404, '/v1/toys/0'],
-    ['DELETE /toys/{toyId}', 204, '/v1/toys/1', { method: 'DELETE' }],
-    ['POST /toys', 201, '/v1/toys', { method: 'POST', body: '{"name":"Rope"}' }],
-    ['POST /toys', 400, '/v1/toys', { method: 'POST', body: '{' }],
-    ['POST /toys', 409, '/v1/toys', { method: 'POST', body: '{"name":"Ball"}' }],
-    ['POST /toys/{toyId}/sale', 409, '/v1/toys/1/sale', { method: 'POST' }],
-    ['POST /toys/{toyId}/sale', 409, '/v1/toys/2/sale', { method: 'POST' }],
+    ['GET /probes/{probeId}', 200, '/v1/probes/1'],
+    ['GET /probes/{probeId}', 304, '/v1/probes/1', { headers: { 'If-None-Match': '*' } }],
+    ['GET /probes/{probeId}', 404, '/v1/probes/0'],
+    ['DELETE /probes/{probeId}', 204, '/v1/probes/1', { method: 'DELETE' }],
+    ['POST /probes', 201, '/v1/probes', { method: 'POST', body: '{"name":"Rope"}' }],
+    ['POST /probes', 400, '/v1/probes', { method: 'POST', body: '{' }],
+    ['POST /probes', 409, '/v1/probes', { method: 'POST', body: '{"name":"Ball"}' }],
+    ['POST /probes/{probeId}/sale', 409, '/v1/probes/1/sale', { method: 'POST' }],
+    ['POST /probes/{probeId}/sale', 409, '/v1/probes/2/sale', { method: 'POST' }],
   ])('%s › %i: %s', async (operation, status, path, { headers, ...options } = {}) => {
     const type = options.body === undefined ? {} : { 'Content-Type': 'application/json' };
     const response = await store.api.send(path, { ...options, headers: { ...type, ...headers } });
@@ -373,7 +373,7 @@ describe('the interface description of the routes of a feature', () => {
   });
 
   it('has the codes that a route declares, in addition to those of the service', () => {
-    const name = 'POST /toys/{toyId}/sale';
+    const name = 'POST /probes/{probeId}/sale';
     const { content } = description.response(name, 409);
     const codes = Object.keys(content?.['application/json']?.examples ?? {}).sort();
     expect(codes).toEqual(['conflict', 'idempotency_key_in_progress']);

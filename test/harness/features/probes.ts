@@ -25,57 +25,57 @@ import { ServiceError } from '../../../src/platform/errors/service-error.js';
 import { ApiErrors } from '../../../src/platform/http/openapi/api.decorators.js';
 import { IdempotencyKey } from '../../../src/platform/idempotency/idempotency-key.js';
 
-const TOY = { schema: { type: 'object' as const }, example: { toyId: 1 } };
+const TOY = { schema: { type: 'object' as const }, example: { probeId: 1 } };
 
-class NewToy {
+class NewProbe {
   @ApiProperty({ type: 'string', example: 'Rope' })
   @IsString()
   name!: string;
 }
 
-@Controller('toys')
-class ToysController {
-  @Get(':toyId')
-  @ApiErrors({ not_found: 'No such toy.' })
+@Controller('probes')
+class ProbesController {
+  @Get(':probeId')
+  @ApiErrors({ not_found: 'No such probe.' })
   @ApiOkResponse(TOY)
-  find(@Param('toyId', ParseIntPipe) toyId: number) {
-    if (toyId === 0) throw new NotFoundException('No such toy.');
-    return { toyId };
+  find(@Param('probeId', ParseIntPipe) probeId: number) {
+    if (probeId === 0) throw new NotFoundException('No such probe.');
+    return { probeId };
   }
 
-  @Delete(':toyId')
+  @Delete(':probeId')
   @HttpCode(204)
   @ApiNoContentResponse({ description: 'Removed.' })
-  remove(@Param('toyId', ParseIntPipe) _toyId: number) {
+  remove(@Param('probeId', ParseIntPipe) _probeId: number) {
     return undefined;
   }
 
   @Post()
   @ApiCreatedResponse(TOY)
-  @ApiConflictResponse({ description: 'There is such a toy.' })
-  add(@Body() toy: NewToy) {
-    if (toy.name === 'Ball') throw new ConflictException('There is such a toy.');
-    return { toyId: 1 };
+  @ApiConflictResponse({ description: 'There is such a probe.' })
+  add(@Body() probe: NewProbe) {
+    if (probe.name === 'Ball') throw new ConflictException('There is such a probe.');
+    return { probeId: 1 };
   }
 
-  @Post(':toyId/sale')
-  @ApiErrors({ conflict: 'The toy is sold.' })
+  @Post(':probeId/sale')
+  @ApiErrors({ conflict: 'The probe is sold.' })
   @ApiCreatedResponse(TOY)
-  sell(@Param('toyId', ParseIntPipe) toyId: number, @IdempotencyKey() _key?: IdempotencyKey) {
-    if (toyId === 1) throw new ConflictException('The toy is sold.');
+  sell(@Param('probeId', ParseIntPipe) probeId: number, @IdempotencyKey() _key?: IdempotencyKey) {
+    if (probeId === 1) throw new ConflictException('The probe is sold.');
     const headers = { 'Retry-After': '1' };
     throw new ServiceError('idempotency_key_in_progress', 'Try again.', { headers });
   }
 
   @Public()
-  @Get('shown/:toyId')
+  @Get('shown/:probeId')
   @ApiOkResponse(TOY)
-  show(@Param('toyId', ParseIntPipe) toyId: number) {
-    if (toyId === 0) throw new Error('secret of the inside');
-    return { toyId };
+  show(@Param('probeId', ParseIntPipe) probeId: number) {
+    if (probeId === 0) throw new Error('secret of the inside');
+    return { probeId };
   }
 }
 
-@Module({ controllers: [ToysController] })
-class ToysFeature {}
-export default [ToysFeature];
+@Module({ controllers: [ProbesController] })
+class ProbesFeature {}
+export default [ProbesFeature];
