@@ -2,7 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { EntityManager } from 'typeorm';
-import { StoreDataSource } from '../../src/platform/database/store-data-source.js';
+import { StoreDataSource } from '../../src/platform/database/pipelining/store-data-source.js';
 import { isUnavailable } from '../../src/platform/database/database-errors.js';
 import { PgClient } from '../../src/platform/database/pipelining/pg-client.js';
 import { PipelinedStatements } from '../../src/platform/database/pipelining/pipelined-statements.js';

@@ -8,7 +8,7 @@ import { DatabaseLocation } from './database-location.js';
 import { DatabaseProbe } from './pools/database-probe.js';
 import { PipelinedStatements } from './pipelining/pipelined-statements.js';
 import { SCHEMA_CURRENT } from './schema/migrate.js';
-import { StoreDataSource } from './store-data-source.js';
+import { StoreDataSource } from './pipelining/store-data-source.js';
 
 const PROVIDERS = [
   { provide: BoundedPool, inject: [DataSource, DatabaseProbe], useFactory: openPool },

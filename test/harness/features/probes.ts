@@ -25,7 +25,7 @@ import { ServiceError } from '../../../src/platform/errors/service-error.js';
 import { ApiErrors } from '../../../src/platform/http/openapi/api.decorators.js';
 import { IdempotencyKey } from '../../../src/platform/idempotency/idempotency-key.js';
 
-const TOY = { schema: { type: 'object' as const }, example: { probeId: 1 } };
+const PROBE = { schema: { type: 'object' as const }, example: { probeId: 1 } };
 
 class NewProbe {
   @ApiProperty({ type: 'string', example: 'Rope' })
@@ -37,7 +37,7 @@ class NewProbe {
 class ProbesController {
   @Get(':probeId')
   @ApiErrors({ not_found: 'No such probe.' })
-  @ApiOkResponse(TOY)
+  @ApiOkResponse(PROBE)
   find(@Param('probeId', ParseIntPipe) probeId: number) {
     if (probeId === 0) throw new NotFoundException('No such probe.');
     return { probeId };
@@ -51,7 +51,7 @@ class ProbesController {
   }
 
   @Post()
-  @ApiCreatedResponse(TOY)
+  @ApiCreatedResponse(PROBE)
   @ApiConflictResponse({ description: 'There is such a probe.' })
   add(@Body() probe: NewProbe) {
     if (probe.name === 'Ball') throw new ConflictException('There is such a probe.');
@@ -60,7 +60,7 @@ class ProbesController {
 
   @Post(':probeId/sale')
   @ApiErrors({ conflict: 'The probe is sold.' })
-  @ApiCreatedResponse(TOY)
+  @ApiCreatedResponse(PROBE)
   sell(@Param('probeId', ParseIntPipe) probeId: number, @IdempotencyKey() _key?: IdempotencyKey) {
     if (probeId === 1) throw new ConflictException('The probe is sold.');
     const headers = { 'Retry-After': '1' };
@@ -69,7 +69,7 @@ class ProbesController {
 
   @Public()
   @Get('shown/:probeId')
-  @ApiOkResponse(TOY)
+  @ApiOkResponse(PROBE)
   show(@Param('probeId', ParseIntPipe) probeId: number) {
     if (probeId === 0) throw new Error('secret of the inside');
     return { probeId };

@@ -1,3 +1,8 @@
+// Lets all code that runs in a transaction join it: injected repositories and managers, query builders, statements of PipelinedStatements,
+// and other transactions. It saves every service the manager of the transaction as a parameter, and the statements of a request a wrapper
+// that reads it at each call. It relies on the documented `createEntityManager` and on the getter `queryRunner` of EntityManager, which
+// TypeORM reads for each statement. If a release of TypeORM reads it earlier, test/database/transactions.test.ts fails; pass the manager
+// of the transaction as TypeORM documents it instead.
 import { ClsServiceManager } from 'nestjs-cls';
 import {
   DataSource,
@@ -8,14 +13,10 @@ import {
   type QueryRunner,
   type Repository,
 } from 'typeorm';
-import type { PgClient, PgClientConfig } from './pipelining/pg-client.js';
-import { OPEN_TRANSACTION, openTransaction } from './pipelining/pipelined-statements.js';
+import type { PgClient, PgClientConfig } from './pg-client.js';
+import { OPEN_TRANSACTION, openTransaction } from './pipelined-statements.js';
 
-/**
- * TypeORM's DataSource, whose transactions are joined by all code that runs in them: injected
- * repositories and managers, query builders, and other transactions, which become savepoints. With
- * TypeORM's own, only what uses the manager of the transaction would be part of it.
- */
+/** TypeORM's DataSource, whose transactions are joined by all code that runs in them. */
 export class StoreDataSource extends DataSource {
   /** The time limit of a transaction, which is that of one statement. Then its connection is closed. */
   readonly transactionLimitMs: number;
