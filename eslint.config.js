@@ -63,6 +63,27 @@ const typedSql = {
   }),
 };
 
+/** The suffix of the file of a step of a request, by the interface that its class implements. */
+const SUFFIXES = new Map([
+  ['CanActivate', 'guard'],
+  ['ExceptionFilter', 'filter'],
+  ['NestInterceptor', 'interceptor'],
+  ['NestMiddleware', 'middleware'],
+  ['PipeTransform', 'pipe'],
+]);
+
+/** @type {import('eslint').Rule.RuleModule} */
+const stepNames = {
+  create: (context) => ({
+    /** @param {any} node */
+    TSClassImplements: (node) => {
+      const suffix = SUFFIXES.get(node.expression.name);
+      if (suffix === undefined || context.filename.endsWith(`.${suffix}.ts`)) return;
+      context.report({ node, message: `The file of this class is named *.${suffix}.ts.` });
+    },
+  }),
+};
+
 export default defineConfig(
   globalIgnores(['dist/', 'node_modules/', 'coverage/', 'reports/', '.data/']),
   // The packages of these features are not installed, and the types of the client are generated.
@@ -231,6 +252,11 @@ export default defineConfig(
     ignores: ['src/platform/database/**', '**/[0-9]*-*.ts'],
     plugins: { database: { rules: { 'typed-sql': typedSql } } },
     rules: { 'database/typed-sql': 'error' },
+  },
+  {
+    files: ['src/**'],
+    plugins: { pipeline: { rules: { 'step-names': stepNames } } },
+    rules: { 'pipeline/step-names': 'error' },
   },
   {
     // Tests read responses as untyped JSON, and their assertions check its shape.

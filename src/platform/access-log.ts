@@ -5,7 +5,7 @@ import { Settings } from './config/settings.js';
 import type { ServiceError } from './errors/service-error.js';
 import { loggedAddress, routeOf } from './http/request/request-context.js';
 import type { Request, Response } from './http/request/request.js';
-import type { ResponseObserver } from './http/server/connections.js';
+import type { ResponseObserver } from './http/server/connections.middleware.js';
 import { describeCause } from './logging/error-details.js';
 import { API_KEY, LOGGER, MASKED_KEY } from './logging/logger.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
@@ -24,7 +24,7 @@ export class AccessLog implements ResponseObserver {
 
   onClose(request: Request, response: Response): void {
     const durationMs = performance.now() - request.receivedAt;
-    const { failure, idempotencyKey } = request;
+    const { failure } = request;
     const route = routeOf(request);
     const status = response.headersSent ? response.statusCode : 499;
     this.metrics.observeRequest(request, route, status, durationMs);
@@ -47,7 +47,7 @@ export class AccessLog implements ResponseObserver {
         ownerId: caller?.ownerId,
         keyId: caller?.keyId,
         clientAddress: loggedAddress(request.clientAddress, this.settings.logging.clientAddress),
-        replayed: (idempotencyKey && response.hasHeader('idempotent-replayed')) || undefined,
+        replayed: response.hasHeader('idempotent-replayed') ? true : undefined,
         aborted: response.writableFinished ? undefined : true,
         ...(hasCause && causeOf(failure, level)),
       },

@@ -13,8 +13,8 @@ import type { Application } from 'express';
 import type { Logger } from 'pino';
 import type { Settings } from './config/settings.js';
 import { InterfaceDescription } from './http/openapi/interface-description.js';
-import { currentRequestIds } from './http/request/request-context.js';
-import { Connections } from './http/server/connections.js';
+import { currentRequestIds } from './http/request/request-context.middleware.js';
+import { ConnectionsMiddleware } from './http/server/connections.middleware.js';
 import { NestLogger } from './logging/nest-logger.js';
 import { AT_CLOSE, MIDDLEWARE, RESPONSE } from './pipeline.js';
 import { type Prepared, withPrepared } from './process.module.js';
@@ -70,7 +70,7 @@ function setUp(app: NestExpressApplication, settings: Settings, logger: Logger):
     logger.warn('PUBLIC_URL is not set: the URLs in Link headers are relative');
   });
   for (const step of MIDDLEWARE.map((type) => app.get(type))) app.use(step.use.bind(step));
-  app.get(Connections).observers = AT_CLOSE.map((observer) => app.get(observer));
+  app.get(ConnectionsMiddleware).observers = AT_CLOSE.map((observer) => app.get(observer));
   if (settings.server.docs) app.get(InterfaceDescription).read(app);
 }
 

@@ -50,7 +50,7 @@ export { INT64 } from './http/openapi/api.decorators.js';
 /** A sentence for the 405 of other methods: `@NotAllowedHint('Toys cannot be changed.')`. */
 export { NotAllowedHint } from './http/routing/unmatched.controller.js';
 /** An operation with a date from which the response is 410. */
-export { Deprecated } from './http/routing/deprecation.js';
+export { Deprecated } from './http/routing/deprecation.guard.js';
 
 // --- Errors ----------------------------------------------------------------------------------------
 

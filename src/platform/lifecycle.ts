@@ -16,7 +16,7 @@ import { makeSchemaCurrent } from './database/schema/migrate.js';
 import { StartError } from './errors/start-error.js';
 import { Readiness } from './health/readiness.js';
 import { DemoKey, welcomeText } from './http/openapi/demo-key.js';
-import { Connections } from './http/server/connections.js';
+import { ConnectionsMiddleware } from './http/server/connections.middleware.js';
 import type { HttpAdapter } from './http/server/http-adapter.js';
 import type { Log } from './logging/logger.js';
 import { createMetricsServer } from './metrics/metrics-server.js';
@@ -166,7 +166,7 @@ async function drain(
   await Promise.race([delay(shutdownDelayMs), hurried]);
   const server = app.getHttpServer();
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  const connections = app.get(Connections);
+  const connections = app.get(ConnectionsMiddleware);
   connections.closeUnused();
   await Promise.race([closed, delay(shutdownGraceMs), hurried]);
   connections.closeAll();

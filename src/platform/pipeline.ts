@@ -3,16 +3,20 @@ import { AccessLog } from './access-log.js';
 import { ApiKeyGuard } from './access/api-key.guard.js';
 import { IdentifyCallerGuard } from './access/identify-caller.guard.js';
 import { BodyGuard } from './http/body/body.guard.js';
-import { RequestContext } from './http/request/request-context.js';
+import { RequestContextMiddleware } from './http/request/request-context.middleware.js';
 import { ErrorFilter } from './http/response/error.filter.js';
-import { ResponseDeadlineGuard } from './http/response/response-deadline.js';
-import { Cors, Preflights } from './http/routing/cors.js';
-import { Connections, type ResponseObserver } from './http/server/connections.js';
+import { ResponseDeadline } from './http/response/response-deadline.js';
+import { CorsMiddleware } from './http/routing/cors.middleware.js';
+import { PreflightMiddleware } from './http/routing/preflight.middleware.js';
+import {
+  ConnectionsMiddleware,
+  type ResponseObserver,
+} from './http/server/connections.middleware.js';
 import { HttpAdapter } from './http/server/http-adapter.js';
-import { ProtocolErrors } from './http/server/protocol-errors.js';
 import { DtoValidationPipe } from './http/validation/dto-validation.pipe.js';
-import { IdempotencyKeyGuard } from './idempotency/idempotency-key.js';
-import { Overload } from './overload.js';
+import { IdempotencyKeyGuard } from './idempotency/idempotency-key.guard.js';
+import { OverloadMiddleware } from './overload.middleware.js';
+import { ProtocolErrorsMiddleware } from './protocol-errors.middleware.js';
 import { PlanThrottlerGuard } from './rate-limit/plan-throttler.guard.js';
 
 // Every step of a request, in order. The first step that rejects it determines the response.
@@ -20,17 +24,17 @@ import { PlanThrottlerGuard } from './rate-limit/plan-throttler.guard.js';
 export const MIDDLEWARE: readonly Type<NestMiddleware>[] = [
   // Identifies the request, and sets the headers of every response. Everything that follows runs in
   // the AsyncLocalStorage of the request.
-  RequestContext,
+  RequestContextMiddleware,
   // Processes one request of a connection at a time. Closes connections over a bound.
-  Connections,
+  ConnectionsMiddleware,
   // Sets the headers for scripts of other origins.
-  Cors,
+  CorsMiddleware,
   // 400, 408, 417 or 431 for a request that HTTP does not allow, 429 over the limit of the address.
-  ProtocolErrors,
+  ProtocolErrorsMiddleware,
   // 503 over a bound.
-  Overload,
+  OverloadMiddleware,
   // 204 for a CORS preflight, which has no API key and is not counted.
-  Preflights,
+  PreflightMiddleware,
 ];
 
 // Middleware of features: `configure(consumer)`.
@@ -47,10 +51,9 @@ export const GUARDS: readonly Type<CanActivate>[] = [
   ApiKeyGuard,
   // 400 for a malformed Idempotency-Key.
   IdempotencyKeyGuard,
-  // 415, 413, 400 or 503 for a body that cannot be read. No body is read before this step.
+  // 415, 413, 400 or 503 for a body that cannot be read. No body is read before this step. From now
+  // on, 503 if the handler sends no response in time.
   BodyGuard,
-  // From now on, 503 if the handler sends no response in time.
-  ResponseDeadlineGuard,
   // Guards of features, controllers and handlers follow, such as that of `@Deprecated()`: 410.
   // Interceptors are next.
 ];
@@ -69,7 +72,7 @@ export const FILTER = ErrorFilter;
 
 /** Release what the request holds, log it and count it when its response is sent or its connection closes. */
 export const AT_CLOSE: readonly Type<ResponseObserver>[] = [
-  Overload,
-  ResponseDeadlineGuard,
+  OverloadMiddleware,
+  ResponseDeadline,
   AccessLog,
 ];

@@ -2,7 +2,7 @@ import { Global, Module, type Type } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE, DiscoveryModule } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
 import { ClsModule } from 'nestjs-cls';
-import { AuthModule } from './access/auth.module.js';
+import { AccessModule } from './access/access.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { EventsModule } from './events/events.module.js';
 import { HealthController } from './health/health.controller.js';
@@ -22,11 +22,11 @@ import { RateLimitModule } from './rate-limit/rate-limit.module.js';
 @Module({
   imports: [
     ProcessModule,
-    // Not forRoot(), which adds an interceptor to every route. RequestContext enters the context.
+    // Not forRoot(), which adds an interceptor to every route. RequestContextMiddleware enters the context.
     ClsModule,
     ScheduleModule.forRoot(),
     DatabaseModule,
-    AuthModule,
+    AccessModule,
     DiscoveryModule,
     RateLimitModule,
     EventsModule,

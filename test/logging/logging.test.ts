@@ -5,9 +5,9 @@ import { ClsServiceManager } from 'nestjs-cls';
 import { PRODUCT } from '../../src/product.js';
 import {
   currentRequestIds,
-  loggedAddress,
-  RequestContext,
-} from '../../src/platform/http/request/request-context.js';
+  RequestContextMiddleware,
+} from '../../src/platform/http/request/request-context.middleware.js';
+import { loggedAddress } from '../../src/platform/http/request/request-context.js';
 import { describeCause, errorDetails } from '../../src/platform/logging/error-details.js';
 import { createLogger } from '../../src/platform/logging/logger.js';
 import { NestLogger } from '../../src/platform/logging/nest-logger.js';
@@ -72,7 +72,7 @@ test.each([
   ['closed', true, undefined],
 ])('a line of work that a request started, while its response is %s', (_title, destroyed, ids) => {
   const request = { headers: { 'x-request-id': 'a' }, socket: {}, res: { destroyed } };
-  const context = new RequestContext(ClsServiceManager.getClsService());
+  const context = new RequestContextMiddleware(ClsServiceManager.getClsService());
   let found: unknown;
   context.use(request as never, { setHeader: () => 0 } as never, () => {
     found = currentRequestIds();

@@ -4,7 +4,8 @@ import { Authenticator } from './authenticator.js';
 import { IsPublic, SKIP_THROTTLE } from './public.decorator.js';
 
 /**
- * Identifies the caller of a request by its API key. It rejects no request. Without a valid API key, it
+ * Identifies the caller of a request by its API key. It rejects no request: it is a guard because it
+ * reads what the route declares. Without a valid API key, it
  * runs in the event-loop tick in which the head arrived, so that the parser can ignore the body.
  */
 @Injectable()

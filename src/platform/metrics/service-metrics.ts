@@ -5,7 +5,7 @@ import { BoundedPool } from '../database/pools/bounded-pool.js';
 import { EventDelivery } from '../events/event-delivery.js';
 import { Readiness } from '../health/readiness.js';
 import type { Request } from '../http/request/request.js';
-import { Connections } from '../http/server/connections.js';
+import { ConnectionsMiddleware } from '../http/server/connections.middleware.js';
 import { LimitStorage } from '../rate-limit/limit-storage.js';
 import { PRODUCT } from '../../product.js';
 
@@ -33,7 +33,7 @@ export class ServiceMetrics {
   constructor(
     readiness: Readiness,
     pool: BoundedPool,
-    connections: Connections,
+    connections: ConnectionsMiddleware,
     { attempts }: EventDelivery,
     { statistics: keys }: KeyCache,
     { circuit }: LimitStorage,

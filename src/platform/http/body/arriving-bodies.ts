@@ -84,7 +84,6 @@ export class ArrivingBodies {
       throw serviceOverloaded('limit reached: arriving_bodies');
     }
     this.uploadBytes += bytes;
-    request.reservedBytes = bytes;
     request.res?.once('close', () => (this.uploadBytes -= bytes));
   }
 }

@@ -4,6 +4,7 @@ import { MAX_BODY_BYTES } from '../../config/bounds.js';
 import { payloadTooLarge, ServiceError } from '../../errors/service-error.js';
 import { hasBody, requestOf, routeOf } from '../request/request-context.js';
 import type { Request } from '../request/request.js';
+import { ResponseDeadline } from '../response/response-deadline.js';
 import { ArrivingBodies } from './arriving-bodies.js';
 import { parseJson } from './parse-json.js';
 
@@ -21,28 +22,34 @@ const BYTES_OF_A_CHUNK = 400;
  * Reads and parses the JSON body for handlers with a `@Body()` parameter. Express's body parser would
  * read it before the guards can reject the request. The body of any other POST, PUT or PATCH route,
  * such as an upload, is left to the route, and its memory is reserved until the response ends. The body
- * of a request that no route serves is not read.
+ * of a request that no route serves is not read. From then on, the response has a deadline.
  */
 @Injectable()
 export class BodyGuard implements CanActivate {
-  constructor(private readonly arriving: ArrivingBodies) {}
+  constructor(
+    private readonly arriving: ArrivingBodies,
+    private readonly deadline: ResponseDeadline,
+  ) {}
 
   /** @throws ServiceError unsupported_media_type, payload_too_large, malformed_json, invalid_request or service_unavailable */
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = requestOf(context);
-    if (!hasBody(request) || routeOf(request) === 'unmatched') return true;
+    if (!hasBody(request) || routeOf(request) === 'unmatched') return this.deadline.start(request);
     const kinds = parametersOf(context);
     const takesFiles = kinds.has(RouteParamtypes.FILE) || kinds.has(RouteParamtypes.FILES);
     // The fields of an upload are a body of its handler.
     if (kinds.has(RouteParamtypes.BODY) && !takesFiles) return this.read(request);
-    if (['POST', 'PUT', 'PATCH'].includes(request.method)) this.reserve(request);
-    return true;
+    const isUpload = ['POST', 'PUT', 'PATCH'].includes(request.method);
+    if (isUpload) this.reserve(request);
+    return this.deadline.start(request, 0, isUpload);
   }
 
   private async read(request: Request): Promise<true> {
+    const startedAt = performance.now();
     const bytes = await readJsonBody(request, this.arriving);
+    const bodyMs = performance.now() - startedAt;
     request.body = bytes && parseJson(bytes);
-    return true;
+    return this.deadline.start(request, bodyMs);
   }
 
   private reserve(request: Request): void {
@@ -106,7 +113,6 @@ function checkMediaType({ headers }: Request): void {
 function receiveBytes(request: Request, arriving: ArrivingBodies): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
-  const startedAt = performance.now();
   request.waitsForBody = true;
   return new Promise<Buffer>((resolve, reject) => {
     const body = arriving.add(end);
@@ -119,7 +125,6 @@ function receiveBytes(request: Request, arriving: ArrivingBodies): Promise<Buffe
     function end(error?: ServiceError): void {
       request.off('data', receive);
       request.waitsForBody = false;
-      request.bodyMs = performance.now() - startedAt;
       arriving.remove(body);
       if (error) reject(error);
       else resolve(Buffer.concat(chunks));

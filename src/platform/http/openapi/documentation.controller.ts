@@ -3,11 +3,9 @@ import { createRequire } from 'node:module';
 import { basename, extname } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import {
-  type CanActivate,
   Controller,
   Get,
   Header,
-  Injectable,
   Redirect,
   Req,
   Res,
@@ -17,9 +15,9 @@ import {
 import { ApiExcludeController } from '@nestjs/swagger';
 import { Public } from '../../access/public.decorator.js';
 import { Settings } from '../../config/settings.js';
-import { ServiceError } from '../../errors/service-error.js';
 import type { Request, Response } from '../request/request.js';
 import { DemoKey } from './demo-key.js';
+import { DocumentationGuard } from './documentation.guard.js';
 import { InterfaceDescription } from './interface-description.js';
 import { PRODUCT } from '../../../product.js';
 
@@ -37,17 +35,6 @@ const REDIRECTS = ['/', 'docs{/}'];
 /** Swagger UI's style sheet has `data:` icons, and the page sends requests to the base addresses. */
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; connect-src 'self'";
-
-/** 404 with `DOCS=false`. */
-@Injectable()
-class DocumentationGuard implements CanActivate {
-  constructor(private readonly settings: Settings) {}
-
-  canActivate(): boolean {
-    if (this.settings.server.docs) return true;
-    throw new ServiceError('route_not_found');
-  }
-}
 
 /**
  * The interface description and Swagger UI. `SwaggerModule.setup()` would register handlers that no

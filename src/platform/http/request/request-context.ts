@@ -1,69 +1,12 @@
-import { randomUUID } from 'node:crypto';
-import { isIP, isIPv4 } from 'node:net';
-import { trace } from '@opentelemetry/api';
-import {
-  type ArgumentsHost,
-  type ExecutionContext,
-  Injectable,
-  type NestMiddleware,
-} from '@nestjs/common';
+import { isIPv4 } from 'node:net';
+import type { ArgumentsHost, ExecutionContext } from '@nestjs/common';
 import { type ReflectableDecorator, Reflector } from '@nestjs/core';
 import { normalizeIp } from '@nestjs/throttler';
-import { CLS_ID, ClsService, ClsServiceManager } from 'nestjs-cls';
 import type { LoggingSettings } from '../../config/settings.js';
-import type { NextFunction, Request, Response } from './request.js';
+import type { Request, Response } from './request.js';
 
-const REQUEST_ID = /^[A-Za-z0-9_-]{1,128}$/;
 /** One client usually has a whole network of this size. */
 const IPV6_NETWORK_BITS = 64;
-const MAX_FORWARDED_ADDRESSES = 16;
-/** W3C Trace Context: version, trace-id, parent-id, flags. Later versions may append fields. */
-const TRACE_PARENT =
-  /^(?:00(?=.{53}$)|(?!00|ff)[0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/;
-
-/** The key of the request in the AsyncLocalStorage. */
-const REQUEST = Symbol('request');
-
-/**
- * Identifies the request, and sets the headers of every response. Everything that runs for the request
- * finds it with `ClsService`: the logger its identifiers, others its caller.
- */
-@Injectable()
-export class RequestContext implements NestMiddleware {
-  constructor(private readonly cls: ClsService) {}
-
-  use(request: Request, response: Response, next: NextFunction): void {
-    request.receivedAt = performance.now();
-    request.id = requestId(request.headers['x-request-id']);
-    const { traceparent } = request.headers;
-    request.traceId =
-      (traceparent && TRACE_PARENT.exec(String(traceparent))?.[1]) ||
-      trace.getActiveSpan()?.spanContext().traceId;
-    // Read now, because a disconnected socket has no address.
-    request.clientAddress = clientAddress(request);
-    response.setHeader('X-Request-Id', request.id);
-    response.setHeader('X-Content-Type-Options', 'nosniff');
-    this.cls.runWith({ [CLS_ID]: request.id, [REQUEST]: request }, next);
-  }
-}
-
-/** Returns the request that the calling code handles, undefined outside of one. */
-export function currentRequest(): Request | undefined {
-  return ClsServiceManager.getClsService().get(REQUEST);
-}
-
-/** Returns the identifiers of the request that the calling code handles, for its log lines. */
-export function currentRequestIds() {
-  const request = currentRequest();
-  // A connection or timer that a request has created stays in the context of this request.
-  if (!request || request.res?.destroyed) return undefined;
-  return { requestId: request.id, traceId: request.traceId };
-}
-
-/** Returns the caller's `X-Request-Id` if it is well-formed, otherwise a generated id. */
-export function requestId(header: string | string[] | undefined): string {
-  return typeof header === 'string' && REQUEST_ID.test(header) ? header : randomUUID();
-}
 
 /** The paths of HealthController, with or without a query. */
 const HEALTH_PROBE = /^\/health\/(?:live|ready)(?:$|\?)/;
@@ -105,22 +48,6 @@ export function loggedAddress(
   if (isIPv4(network)) return `${network.slice(0, network.lastIndexOf('.'))}.0/24`;
   // The loopback address is the only one that normalizeIp returns without its prefix.
   return network === '::1' ? '::/48' : network;
-}
-
-/**
- * Returns the client's address, from `X-Forwarded-For` as far as TRUST_PROXY allows. A header with more
- * addresses than the limit is emptied, because `request.ip` compares each one with the proxies.
- */
-function clientAddress(request: Request): string | undefined {
-  const { headers, socket } = request;
-  const forwarded = headers['x-forwarded-for']?.toString();
-  // Without the header, Express returns the same address, but slower.
-  if (forwarded === undefined) return socket.remoteAddress;
-  if (forwarded.split(',', MAX_FORWARDED_ADDRESSES + 1).length > MAX_FORWARDED_ADDRESSES) {
-    headers['x-forwarded-for'] = '';
-  }
-  const { ip } = request;
-  return ip !== undefined && isIP(ip) ? ip : socket.remoteAddress;
 }
 
 export function requestOf(host: ArgumentsHost): Request {

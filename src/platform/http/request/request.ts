@@ -37,10 +37,6 @@ declare module 'express-serve-static-core' {
     idempotencyKey?: object;
     /** The client has not sent its body yet. */
     waitsForBody?: boolean;
-    /** How long the body took to arrive, in milliseconds. */
-    bodyMs?: number;
-    /** The memory that is reserved for the body of an upload. */
-    reservedBytes?: number;
     /** Sends a 503 unless the response ends before. */
     deadline?: NodeJS.Timeout;
     /** The error of the response, for the log. */

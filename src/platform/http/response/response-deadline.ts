@@ -1,7 +1,6 @@
-import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Settings } from '../../config/settings.js';
 import { serviceUnavailable } from '../../errors/service-error.js';
-import { requestOf } from '../request/request-context.js';
 import type { Request } from '../request/request.js';
 import { sendError } from './send-json.js';
 
@@ -10,20 +9,23 @@ const MARGIN_MS = 500;
 
 /**
  * Sends 503 if a handler sends no response in time: each wait for the database has its own limit, but
- * several can add up. The time that the body takes does not count.
+ * several can add up. BodyGuard starts it, because the time that the body takes does not count.
  */
 @Injectable()
-export class ResponseDeadlineGuard implements CanActivate {
+export class ResponseDeadline {
   constructor(private readonly settings: Settings) {}
 
-  canActivate(context: ExecutionContext): boolean {
-    const request = requestOf(context);
+  /**
+   * Starts the time limit of the handler. Returns true, as the guard that calls it.
+   *
+   * @param bodyMs how long the body took to arrive, in milliseconds
+   * @param isUpload whether the route reads the body itself, within the time limit of a request
+   */
+  start(request: Request, bodyMs = 0, isUpload = false): true {
     const { database, server } = this.settings;
-    const { receivedAt, bodyMs = 0 } = request;
-    // The route reads an upload itself.
-    const uploadMs = request.reservedBytes === undefined ? 0 : server.requestTimeoutMs;
+    const uploadMs = isUpload ? server.requestTimeoutMs : 0;
     const limitMs = database.poolWaitMs + database.statementTimeoutMs + MARGIN_MS + uploadMs;
-    const restMs = receivedAt + bodyMs + limitMs - performance.now();
+    const restMs = request.receivedAt + bodyMs + limitMs - performance.now();
     request.deadline = setTimeout(sendLate, restMs, request);
     return true;
   }

@@ -22,7 +22,7 @@ export class HttpAdapter extends ExpressAdapter {
   private readonly express;
   /** Whether each connection closes after its next response. */
   endsConnections = false;
-  /** Called before the head of each response is written. Set by Overload. */
+  /** Called before the head of each response is written. Set by OverloadMiddleware. */
   beforeHead: ((request: Request, response: Response) => void) | undefined;
 
   constructor(private readonly settings: Settings) {
@@ -47,7 +47,7 @@ export class HttpAdapter extends ExpressAdapter {
       {
         IncomingMessage,
         ServerResponse,
-        // ProtocolErrors rejects these requests with an Error body.
+        // ProtocolErrorsMiddleware rejects these requests with an Error body.
         requireHostHeader: false,
         // A second Host or Authorization makes the value invalid. Node would ignore it.
         joinDuplicateHeaders: true,
@@ -69,7 +69,7 @@ export class HttpAdapter extends ExpressAdapter {
       // While nothing arrives and nothing is read. It resets with each byte.
       timeout: limits.stalledConnectionTimeoutMs,
       // Node drops further headers, so that a head that never ends takes little memory. The one more
-      // shows ProtocolErrors that there are too many.
+      // shows ProtocolErrorsMiddleware that there are too many.
       maxHeadersCount: MAX_HEADERS + 1,
       // A client may end its side of the connection after its request and wait for the response.
       httpAllowHalfOpen: true,

@@ -6,15 +6,13 @@ import { HEADER_NAMES } from '../request/headers.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
 
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
-/** The headers that a script wants to send, such as those of tracing. The length bounds the response. */
-const NAMES = /^[\w!#$%&'*+.^`|~, \t-]{1,2000}$/;
 
 /**
  * Lets scripts from the origins of CORS_ORIGINS read every response (Fetch standard, CORS
  * protocol). It never allows credentials mode: API keys are in `Authorization`.
  */
 @Injectable()
-export class Cors implements NestMiddleware {
+export class CorsMiddleware implements NestMiddleware {
   private readonly origins: ReadonlySet<string>;
   private readonly setHeaders = cors<Request>({
     origin: true,
@@ -33,17 +31,5 @@ export class Cors implements NestMiddleware {
     if (this.origins.size > 0) response.setHeader('Vary', 'Origin');
     if (this.origins.has(request.headers.origin ?? '')) this.setHeaders(request, response, next);
     else next();
-  }
-}
-
-/** Responds to preflights from these origins, after the steps that can reject any request. */
-@Injectable()
-export class Preflights implements NestMiddleware {
-  use({ method, headers }: Request, response: Response, next: NextFunction): void {
-    const isPreflight = method === 'OPTIONS' && 'access-control-request-method' in headers;
-    if (!isPreflight || !response.hasHeader('access-control-allow-origin')) return next();
-    const names = headers['access-control-request-headers'] ?? '';
-    if (NAMES.test(names)) response.appendHeader('Access-Control-Allow-Headers', names);
-    response.status(204).end();
   }
 }

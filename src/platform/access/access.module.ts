@@ -15,4 +15,4 @@ import { Owner } from './owner.entity.js';
   providers: [Authenticator, IssuedKeys, KeyCache, KeyLookupRepository],
   exports: [Authenticator, KeyCache],
 })
-export class AuthModule {}
+export class AccessModule {}

@@ -9,7 +9,10 @@ import { ArrivingBodies } from './http/body/arriving-bodies.js';
 import { hasBody, isHealthProbe } from './http/request/request-context.js';
 import type { NextFunction, Request, Response } from './http/request/request.js';
 import { sendError } from './http/response/send-json.js';
-import { Connections, type ResponseObserver } from './http/server/connections.js';
+import {
+  ConnectionsMiddleware,
+  type ResponseObserver,
+} from './http/server/connections.middleware.js';
 import type { HttpAdapter } from './http/server/http-adapter.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
 import { PlanThrottlerGuard } from './rate-limit/plan-throttler.guard.js';
@@ -20,7 +23,7 @@ import { PlanThrottlerGuard } from './rate-limit/plan-throttler.guard.js';
  * are shed first. Health probes are never shed.
  */
 @Injectable()
-export class Overload implements NestMiddleware, OnModuleInit, ResponseObserver {
+export class OverloadMiddleware implements NestMiddleware, OnModuleInit, ResponseObserver {
   /** The number of shed requests by the limit that they would have exceeded. */
   readonly shed = { requests_in_progress: 0, unauthenticated_requests: 0, database_queue: 0 };
   /** The number of admitted requests without a response, which a slow reader does not increase. */
@@ -29,7 +32,7 @@ export class Overload implements NestMiddleware, OnModuleInit, ResponseObserver 
 
   constructor(
     settings: Settings,
-    connections: Connections,
+    connections: ConnectionsMiddleware,
     private readonly bodies: ArrivingBodies,
     private readonly pool: BoundedPool,
     private readonly authenticator: Authenticator,
@@ -80,7 +83,7 @@ export class Overload implements NestMiddleware, OnModuleInit, ResponseObserver 
     request.isInProgress = false;
   }
 
-  private exceededBound(request: Request): keyof Overload['shed'] | undefined {
+  private exceededBound(request: Request): keyof OverloadMiddleware['shed'] | undefined {
     if (this.pool.isSaturated) return 'database_queue';
     const { maxRequestsInProgress, maxUnauthenticatedRequests } = this.bounds;
     const { inProgress } = this;

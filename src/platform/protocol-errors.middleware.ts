@@ -3,18 +3,19 @@ import type { Socket } from 'node:net';
 import { Inject, Injectable, type NestMiddleware, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Logger } from 'pino';
-import { MAX_HEADERS } from '../../config/bounds.js';
-import { Settings } from '../../config/settings.js';
-import { UNSUPPORTED_EXPECT } from '../../errors/catalogue.js';
-import { ServiceError } from '../../errors/service-error.js';
-import { LOGGER } from '../../logging/logger.js';
-import { PlanThrottlerGuard } from '../../rate-limit/plan-throttler.guard.js';
-import { loggedAddress, requestId } from '../request/request-context.js';
-import type { NextFunction, Request, Response } from '../request/request.js';
-import { sendError } from '../response/send-json.js';
-import { Cors } from '../routing/cors.js';
-import { Connections } from './connections.js';
-import { lingerAfterResponse, lingerThenDestroy } from './lingering-close.js';
+import { MAX_HEADERS } from './config/bounds.js';
+import { Settings } from './config/settings.js';
+import { UNSUPPORTED_EXPECT } from './errors/catalogue.js';
+import { ServiceError } from './errors/service-error.js';
+import { LOGGER } from './logging/logger.js';
+import { PlanThrottlerGuard } from './rate-limit/plan-throttler.guard.js';
+import { requestId } from './http/request/request-context.middleware.js';
+import { loggedAddress } from './http/request/request-context.js';
+import type { NextFunction, Request, Response } from './http/request/request.js';
+import { sendError } from './http/response/send-json.js';
+import { CorsMiddleware } from './http/routing/cors.middleware.js';
+import { ConnectionsMiddleware } from './http/server/connections.middleware.js';
+import { lingerAfterResponse, lingerThenDestroy } from './http/server/lingering-close.js';
 
 // The same for every request.
 const HEADERS_TOO_LARGE = new ServiceError('headers_too_large');
@@ -30,14 +31,14 @@ const INVALID_HOST = invalidRequest(
  * headers and an Error body. They are counted for the address, because no API key was read.
  */
 @Injectable()
-export class ProtocolErrors implements NestMiddleware, OnModuleInit {
+export class ProtocolErrorsMiddleware implements NestMiddleware, OnModuleInit {
   private readonly malformed = new WeakSet<Socket>();
 
   constructor(
     private readonly host: HttpAdapterHost,
     private readonly limiter: PlanThrottlerGuard,
-    private readonly connections: Connections,
-    private readonly cors: Cors,
+    private readonly connections: ConnectionsMiddleware,
+    private readonly cors: CorsMiddleware,
     @Inject(LOGGER) private readonly logger: Logger,
     private readonly settings: Settings,
   ) {}

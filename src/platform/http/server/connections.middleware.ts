@@ -20,7 +20,7 @@ const CHECK_INTERVAL_MS = 500;
  * else the new one.
  */
 @Injectable()
-export class Connections implements NestMiddleware, OnModuleInit {
+export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
   /** The open connections, with the response to the request in progress until it is completely sent. */
   private readonly responses = new Map<Socket, Response | undefined>();
   /** Connections without a request in progress, longest idle first. */
