@@ -1,7 +1,6 @@
 import { ApiHideProperty, ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { Check, Column, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
 import { INT64, IsInt64, IsText } from '#platform';
-import { PETS_NAME_CHECK, PETS_NAME_LENGTH } from './migrations/1795132800001-create-pets.js';
 
 export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
 
@@ -14,7 +13,7 @@ const STATUS_SCHEMA = { description: 'Adoption status of an animal.' };
 @ApiSchema({ description: 'An individual animal.' })
 @Entity('pets')
 @Index('pets_status_id_idx', ['status', 'id'])
-@Check('pets_name_check', PETS_NAME_CHECK)
+@Check('pets_name_check', 'char_length(name) BETWEEN 1 AND 255')
 @Check('pets_status_check', `status IN ('available', 'pending', 'sold')`)
 export class Pet {
   @ApiProperty({ ...INT64, description: 'Unique identifier, assigned by the service on creation.' })
@@ -26,7 +25,7 @@ export class Pet {
       "The animal's name. It contains at least one character that is not white space, and no NUL.",
     example: 'Frank',
   })
-  @IsText(PETS_NAME_LENGTH.min, PETS_NAME_LENGTH.max)
+  @IsText(1, 255)
   @Column('text')
   name!: string;
 

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { PLAN_LIMITS } from '../../src/platform/config/plans.js';
 import { ApiClient } from '../harness/http/client.js';
 import { createKey, createOwner, type TestOwner } from '../harness/database/factories.js';
 import { useStore } from '../harness/http/store.js';
@@ -46,6 +48,16 @@ test.each([
     );
   },
 );
+
+test('docs/limits.md has the limits of every plan', () => {
+  const page = readFileSync('docs/limits.md', 'utf8');
+  for (const [plan, limits] of Object.entries(PLAN_LIMITS)) {
+    const texts = [limits?.perMinute, limits?.perDay].map(
+      (limit) => limit?.toLocaleString('en-US') ?? 'set per owner',
+    );
+    expect(page).toMatch(new RegExp(`^\\| ${plan} +\\| ${texts.join(' +\\| ')} +\\|$`, 'im'));
+  }
+});
 
 describe('a plan change', () => {
   async function newOwner(perMinute: number, perDay: number): Promise<TestOwner> {

@@ -1,7 +1,7 @@
-import type { QueryRunner } from 'typeorm';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** The categories of animals. */
-export class CreateCategories1795392000000 {
+export class CreateCategories1795392000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE categories (
@@ -15,5 +15,9 @@ export class CreateCategories1795392000000 {
       )`);
     // Serves the list too: its pages are ranges of this index.
     await runner.query('CREATE UNIQUE INDEX categories_name_key ON categories (lower(name))');
+  }
+
+  down(): Promise<never> {
+    return Promise.reject(new Error('It would delete what has been stored since.'));
   }
 }

@@ -1,7 +1,7 @@
-import type { QueryRunner } from 'typeorm';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** The sales of animals. */
-export class CreateOrders1795478400000 {
+export class CreateOrders1795478400000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     // No foreign key on owner_id: owners are never deleted, and the check would lock the row of a
     // busy owner at every insert.
@@ -14,5 +14,9 @@ export class CreateOrders1795478400000 {
         confirmed_at timestamptz,
         created_at   timestamptz NOT NULL DEFAULT now()
       )`);
+  }
+
+  down(): Promise<never> {
+    return Promise.reject(new Error('It would delete what has been stored since.'));
   }
 }

@@ -1,11 +1,7 @@
-import type { QueryRunner } from 'typeorm';
-
-/** In characters. The entity uses it. Never change it: a change needs a migration. */
-export const PETS_NAME_LENGTH = { min: 1, max: 255 };
-export const PETS_NAME_CHECK = `char_length(name) BETWEEN ${PETS_NAME_LENGTH.min} AND ${PETS_NAME_LENGTH.max}`;
+import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** The animals. A database of the first release has them, from a migration of another name. */
-export class CreatePets1795132800001 {
+export class CreatePets1795132800001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     // No foreign key on created_by_key_id: keys are never deleted, and the check would lock the row
     // of a busy key at every insert.
@@ -13,7 +9,7 @@ export class CreatePets1795132800001 {
       CREATE TABLE IF NOT EXISTS pets (
         id                bigint      GENERATED ALWAYS AS IDENTITY CONSTRAINT pets_pkey PRIMARY KEY,
         name              text        NOT NULL
-          CONSTRAINT pets_name_check CHECK (${PETS_NAME_CHECK}),
+          CONSTRAINT pets_name_check CHECK (char_length(name) BETWEEN 1 AND 255),
         category_id       bigint      NOT NULL,
         status            text        NOT NULL COLLATE "C"
           CONSTRAINT pets_status_check CHECK (status IN ('available', 'pending', 'sold')),
@@ -21,5 +17,9 @@ export class CreatePets1795132800001 {
         created_by_key_id bigint
       )`);
     await runner.query('CREATE INDEX IF NOT EXISTS pets_status_id_idx ON pets (status, id)');
+  }
+
+  down(): Promise<never> {
+    return Promise.reject(new Error('It would delete what has been stored since.'));
   }
 }

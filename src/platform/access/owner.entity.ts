@@ -1,5 +1,5 @@
 import { Check, Column, Entity, PrimaryGeneratedColumn, Unique } from 'typeorm';
-import type { Plan } from '../config/plans.js';
+import { type Plan, PLAN_LIMITS } from '../config/plans.js';
 
 const LIMITS_CHECK = `CASE WHEN plan = 'enterprise'
   THEN limit_per_minute IS NOT NULL AND limit_per_minute > 0
@@ -9,7 +9,7 @@ const LIMITS_CHECK = `CASE WHEN plan = 'enterprise'
 /** The owner of API keys. Requests are counted per owner. */
 @Entity('owners')
 @Unique('owners_name_key', ['name'])
-@Check('owners_plan_check', "plan IN ('free', 'pro', 'business', 'enterprise')")
+@Check('owners_plan_check', `plan IN ('${Object.keys(PLAN_LIMITS).join("', '")}')`)
 @Check('owners_limits_check', LIMITS_CHECK)
 export class Owner {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })

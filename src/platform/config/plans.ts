@@ -5,8 +5,8 @@ export interface PlanLimits {
 }
 
 /**
- * All plans with their limits. null: each owner has custom limits. A plan is also in the checks of
- * the entity Owner, and a new one needs a migration that replaces them.
+ * All plans with their limits. null: each owner has custom limits. A new plan needs a migration that
+ * replaces the checks of the table `owners`.
  */
 export const PLAN_LIMITS = {
   free: { perMinute: 60, perDay: 1_000 },

@@ -2,6 +2,7 @@ import { type Clock, MINUTE_MS } from '../config/clock.js';
 import {
   type BanPolicy,
   type Budget,
+  endOfBan,
   type LimitMode,
   LimitStorage,
   type Quota,
@@ -18,16 +19,6 @@ const SWEEP_STEP = 3;
 
 /** A difference between the clocks that changes by more shows that the wall clock was set. */
 const CLOCK_SET_MS = 100;
-
-/** Returns when the active ban ends, 0 without one. */
-export function endOfBan(
-  ban: BanPolicy | undefined,
-  rejections: Rejections | undefined,
-  nowMs: number,
-): number {
-  if (!ban || !rejections || rejections.unbanCount < ban.unbanCount) return 0;
-  return rejections.bannedUntilMs > nowMs ? rejections.bannedUntilMs : 0;
-}
 
 /** `used` and the end of each window of a budget. Objects would take more memory. */
 type Windows = number[];

@@ -41,6 +41,16 @@ export interface Rejections {
   unbanCount: number;
 }
 
+/** Returns when the active ban ends, 0 without one. */
+export function endOfBan(
+  ban: BanPolicy | undefined,
+  rejections: Rejections | undefined,
+  nowMs: number,
+): number {
+  if (!ban || !rejections || rejections.unbanCount < ban.unbanCount) return 0;
+  return rejections.bannedUntilMs > nowMs ? rejections.bannedUntilMs : 0;
+}
+
 /** The limits of an owner or a client address. */
 export interface Budget {
   /** When memory is short, addresses may be evicted, owners never. */

@@ -1,4 +1,4 @@
-import type { QueryRunner } from 'typeorm';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
  * Default privileges can let the role of the service write every new table
@@ -26,7 +26,7 @@ const RESTRICT_OTHER_ROLES = `
   $$`;
 
 /** Owners, their keys, and what operators did. */
-export class CreateStore1795132800000 {
+export class CreateStore1795132800000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE owners (
@@ -68,5 +68,9 @@ export class CreateStore1795132800000 {
         details      jsonb       NOT NULL
       )`);
     await runner.query(RESTRICT_OTHER_ROLES);
+  }
+
+  down(): Promise<never> {
+    return Promise.reject(new Error('It would delete what has been stored since.'));
   }
 }

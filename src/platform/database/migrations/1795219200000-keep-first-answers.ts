@@ -1,7 +1,7 @@
-import type { QueryRunner } from 'typeorm';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** Stores the first response to each request with an idempotency key. */
-export class KeepFirstAnswers1795219200000 {
+export class KeepFirstAnswers1795219200000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     // No foreign key on owner_id: owners are never deleted, and the check would lock the row of a
     // busy owner at every insert.
@@ -18,5 +18,9 @@ export class KeepFirstAnswers1795219200000 {
     await runner.query(
       'CREATE INDEX idempotency_keys_expires_at_idx ON idempotency_keys (expires_at)',
     );
+  }
+
+  down(): Promise<never> {
+    return Promise.reject(new Error('It would delete what has been stored since.'));
   }
 }

@@ -1,4 +1,4 @@
-import type { QueryRunner } from 'typeorm';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** Default privileges can let other roles write every new table. The service's role must read it. */
 const GRANT_TO_SERVICE = `
@@ -26,7 +26,7 @@ const GRANT_TO_SERVICE = `
  * The outbox of events, API keys that prove themselves, and the successors of rotated API keys. A
  * database of a build between two releases has all of this except the successors.
  */
-export class AddEventsAndKeyProofs1795741200000 {
+export class AddEventsAndKeyProofs1795741200000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE IF NOT EXISTS outbox_events (
@@ -67,5 +67,9 @@ export class AddEventsAndKeyProofs1795741200000 {
       SELECT sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()))
        WHERE NOT EXISTS (SELECT FROM key_secret)`);
     await runner.query(GRANT_TO_SERVICE);
+  }
+
+  down(): Promise<never> {
+    return Promise.reject(new Error('It would delete what has been stored since.'));
   }
 }

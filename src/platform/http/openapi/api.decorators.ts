@@ -34,5 +34,5 @@ export const INT64 = { type: 'integer', format: 'int64', example: 1 } as const;
 
 /** Describes the response of an operation that returns a Page. */
 export function ApiPage(item: Type, description: string): MethodDecorator {
-  return ApiOkResponse({ type: [item], description, headers: headersOn('page') });
+  return ApiOkResponse({ type: [item], description, headers: headersOn(['page']) });
 }

@@ -14,7 +14,12 @@ import { dump } from 'js-yaml';
 import { Clock } from '../../config/clock.js';
 import { Settings } from '../../config/settings.js';
 import { codeOfStatus, SERVICE_CODES, UNSUPPORTED_EXPECT } from '../../errors/catalogue.js';
-import { HEADER_COMPONENTS, headersOn, REQUEST_HEADERS } from '../request/headers.js';
+import {
+  HEADER_COMPONENTS,
+  headersOn,
+  type Occasion,
+  REQUEST_HEADERS,
+} from '../request/headers.js';
 import { errorExample } from './api.decorators.js';
 import { SERVICE_DESCRIPTION } from './service-description.js';
 import { PRODUCT } from '../../../product.js';
@@ -146,7 +151,7 @@ function describeOperation(
     ...(isDeprecated ? ['endpoint_removed'] : []),
   ];
   const errors = [...codes.map((code) => errorExample(code)), UNKNOWN_EXPECT];
-  const occasionsOf = (status: number, ...occasions: string[]): string[] =>
+  const occasionsOf = (status: number, ...occasions: Occasion[]): Occasion[] =>
     isDeprecated && AFTER_DEPRECATION.includes(status) ? ['deprecated', ...occasions] : occasions;
 
   const responses: OperationObject['responses'] = {
@@ -157,8 +162,11 @@ function describeOperation(
     const status = Number(name);
     if (status >= 400) errors.push(...declaredErrors(status, declared));
     else {
-      const kind = isRead ? 'read' : isIdempotent ? 'idempotent' : '';
-      const headers = { ...headersOn(...occasionsOf(status, 'always', kind)), ...declared.headers };
+      const kinds: Occasion[] = isRead ? ['read'] : isIdempotent ? ['idempotent'] : [];
+      const headers = {
+        ...headersOn(occasionsOf(status, 'always', ...kinds)),
+        ...declared.headers,
+      };
       responses[name] = { ...declared, headers };
       if (isRead && status === 200) responses[304] = NOT_CHANGED;
     }
@@ -189,11 +197,11 @@ function declaredErrors(status: number, { content, description }: ResponseObject
 }
 
 /** Describes an error response, with an example for each code. */
-function errorResponse(errors: readonly ErrorExample[], ...on: string[]): ResponseObject {
+function errorResponse(errors: readonly ErrorExample[], ...on: Occasion[]): ResponseObject {
   const examples = Object.fromEntries(errors.map((value) => [value.code, { value }]));
   return {
     description: errors.map(({ message }) => message).join(' Or: '),
-    headers: headersOn('always', ...on, ...Object.keys(examples)),
+    headers: headersOn(['always', ...on], Object.keys(examples)),
     content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' }, examples } },
   };
 }

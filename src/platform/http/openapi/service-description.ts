@@ -1,4 +1,10 @@
+import { PLAN_LIMITS } from '../../config/plans.js';
 import { PRODUCT } from '../../../product.js';
+
+const PLANS = Object.entries(PLAN_LIMITS).map(([plan, limits]) => {
+  const numbers = limits && [limits.perMinute, limits.perDay].map((n) => n.toLocaleString('en-US'));
+  return `${plan.charAt(0).toUpperCase()}${plan.slice(1)} ${numbers?.join(' and ') ?? 'custom'}`;
+});
 
 const TEXT = `
 ${PRODUCT.summary}
@@ -8,9 +14,8 @@ Requests and responses are JSON in UTF-8, including errors. Identifiers are 64-b
 
 **Authentication:** Send the API key as \`Authorization: Bearer <API_KEY>\`.
 
-**Rate limits** of all API keys of an owner, per minute and per day: Free 60 and 1,000, Pro 300 and 10,000, Business
-1,000 and 100,000, Enterprise custom. After a 429 or 503, wait \`Retry-After\` seconds, then retry with exponential
-backoff. An API key that keeps sending requests over its limit is temporarily banned.
+**Rate limits** of all API keys of an owner, per minute and per day: ${PLANS.join(', ')}.
+After a 429 or 503, wait \`Retry-After\` seconds, then retry with exponential backoff. An API key that keeps sending requests over its limit is temporarily banned.
 
 **Pagination:** Request the URL in the \`Link\` header with \`rel="next"\` unchanged, until a response has none.
 

@@ -1,17 +1,24 @@
 import type { HeaderObject, HeadersObject } from '@nestjs/swagger';
+import type { ErrorCode } from '../../errors/catalogue.js';
 import { PRODUCT } from '../../../product.js';
 
 // All headers of the interface. The interface description and CORS read them here.
 
-/**
- * Which responses have a header: all, those of reads, pages, deprecated or idempotent operations, or
- * those with an error code. The schema has the type of the example.
- */
-type Header = [occasions: string, description: string, example: string | number];
+/** Which responses have a header. */
+export type Occasion = 'always' | 'read' | 'page' | 'deprecated' | 'idempotent';
+
+type On = Occasion | ErrorCode;
+
+/** Which responses have a header, also by their error code. The schema has the type of the example. */
+type Header = [on: On | readonly On[], description: string, example: string | number];
 
 const ENTITY_TAG = '"mWV0aGluZyBsaWtlIHRoaXM0Mg"';
-const RETRIED =
-  'rate_limit_exceeded api_key_banned idempotency_key_in_progress service_unavailable';
+const RETRIED: On[] = [
+  'rate_limit_exceeded',
+  'api_key_banned',
+  'service_unavailable',
+  'idempotency_key_in_progress',
+];
 
 const RESPONSE_HEADERS: Record<string, Header> = {
   'X-Request-Id': ['always', 'Identifies the request in the logs.', 'request-1'],
@@ -27,10 +34,10 @@ const RESPONSE_HEADERS: Record<string, Header> = {
   'Idempotent-Replayed': ['idempotent', 'The first response is sent again.', 'true'],
   Deprecation: ['deprecated', 'The date of the deprecation (RFC 9745).', '@1795132800'],
   Sunset: ['deprecated', 'The removal (RFC 8594).', 'Thu, 05 Dec 2030 00:00:00 GMT'],
-  Link: ['page deprecated', 'The next page, or the successor.', '<?cursor=MA>; rel="next"'],
+  Link: [['page', 'deprecated'], 'The next page, or the successor.', '<?cursor=MA>; rel="next"'],
   'Retry-After': [RETRIED, 'The number of seconds to wait.', 30],
   'WWW-Authenticate': [
-    'missing_api_key invalid_api_key',
+    ['missing_api_key', 'invalid_api_key'],
     'RFC 6750.',
     `Bearer realm="${PRODUCT.realm}"`,
   ],
@@ -59,18 +66,25 @@ export const HEADER_NAMES = {
 
 /** The components of the interface description that `headersOn` refers to. */
 export const HEADER_COMPONENTS: Record<string, HeaderObject> = Object.fromEntries(
-  Object.entries(RESPONSE_HEADERS).map(([name, [occasions, description, example]]) => {
+  Object.entries(RESPONSE_HEADERS).map(([name, [on, description, example]]) => {
     const schema = { type: typeof example === 'string' ? 'string' : 'integer' };
-    return [name, { description, required: /always|read/.test(occasions), schema, example }];
+    const required = on === 'always' || on === 'read';
+    return [name, { description, required, schema, example }];
   }),
 );
 
-/** Returns references to the headers that responses on these occasions have. */
-export function headersOn(...occasions: readonly string[]): HeadersObject {
-  const names = Object.keys(RESPONSE_HEADERS).filter((name) =>
-    RESPONSE_HEADERS[name]?.[0].split(' ').some((on) => occasions.includes(on)),
+/** Returns references to the headers that responses on these occasions have, or with these error codes. */
+export function headersOn(
+  occasions: readonly Occasion[],
+  codes: readonly string[] = [],
+): HeadersObject {
+  const all: readonly string[] = [...occasions, ...codes];
+  const names = Object.entries(RESPONSE_HEADERS).filter(([, [on]]) =>
+    [on].flat().some((each) => all.includes(each)),
   );
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+  return Object.fromEntries(
+    names.map(([name]) => [name, { $ref: `#/components/headers/${name}` }]),
+  );
 }
 
 // No example: Swagger UI would send it.

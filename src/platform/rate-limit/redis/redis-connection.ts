@@ -3,8 +3,7 @@ import { context } from '@opentelemetry/api';
 import { Cluster, Redis, type RedisOptions, ReplyError } from 'ioredis';
 import type { RedisSettings } from '../../config/redis-settings.js';
 import { UNTRACED } from '../../tracing/spans.js';
-import { endOfBan } from '../in-process-storage.js';
-import type { Budget, LimitMode, RateLimitDecision } from '../limit-storage.js';
+import { type Budget, endOfBan, type LimitMode, type RateLimitDecision } from '../limit-storage.js';
 import { LIMIT_SCRIPTS } from './limit-script.js';
 import { RedisFailure } from './circuit.js';
 

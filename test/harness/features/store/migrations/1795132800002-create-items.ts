@@ -1,6 +1,6 @@
-import type { QueryRunner } from 'typeorm';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-export class CreateItems1795132800002 {
+export class CreateItems1795132800002 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE items (
@@ -10,5 +10,9 @@ export class CreateItems1795132800002 {
         status      text   NOT NULL COLLATE "C"
       )`);
     await runner.query('CREATE INDEX items_status_id_idx ON items (status, id)');
+  }
+
+  down(): Promise<never> {
+    return Promise.reject(new Error('It would delete what has been stored since.'));
   }
 }
