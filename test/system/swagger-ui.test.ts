@@ -20,6 +20,11 @@ if (command === undefined) {
 
 const operation = (id: string): string => `#operations-Pets-${id}`;
 
+const TEXTS = [
+  ...['header p', '.info .renderedMarkdown p', '.headers td'],
+  ...['.opblock-deprecated .opblock-summary-method', '.opblock-summary-path__deprecated'],
+];
+
 /**
  * Opens an operation, and waits until Swagger UI has resolved its references. A click on Execute
  * before that has no effect.
@@ -112,6 +117,35 @@ async function openOperation(browser: Chromium, id: string): Promise<void> {
     expect(body).toContain('"categoryId": 9223372036854775807');
     expect(JSON.parse(body)).toMatchObject({ name: 'Wal {"Otto"}, [x]: 1' });
   });
+
+  it.each(['dark', 'light'])(
+    'follows prefers-color-scheme: %s, and its text is readable',
+    async (value) => {
+      const features = [{ name: 'prefers-color-scheme', value }];
+      await browser.call('Emulation.setEmulatedMedia', { features });
+      await browser.waitFor(value === 'dark' ? 'html.dark-mode' : 'html:not(.dark-mode)');
+      const [page, ...contrasts] = await browser.evaluate<number[]>(`(() => {
+        const luminance = (color) => color.match(/[\\d.]+/g).slice(0, 3).reduce((sum, part, at) =>
+          sum + [0.2126, 0.7152, 0.0722][at] * (part / 255) ** 2.2, 0);
+        const backgroundOf = (element) => {
+          const { backgroundColor } = getComputedStyle(element);
+          const isClear = /(?:, 0|, 0\\.1)\\)$/.test(backgroundColor) && element.parentElement;
+          return isClear ? backgroundOf(element.parentElement) : luminance(backgroundColor);
+        };
+        const contrastOf = (selector) => {
+          const element = document.querySelector(selector);
+          const both = [luminance(getComputedStyle(element).color), backgroundOf(element)];
+          return (Math.max(...both) + 0.05) / (Math.min(...both) + 0.05);
+        };
+        return [backgroundOf(document.body), ...${JSON.stringify(TEXTS)}.map(contrastOf)];
+      })()`);
+      expect((page ?? 0) < 0.1).toBe(value === 'dark');
+      // WCAG 2.2, level AA.
+      expect(Math.min(...contrasts)).toBeGreaterThan(4.5);
+      const opacity = `getComputedStyle(document.querySelector('.opblock-deprecated')).opacity`;
+      expect(await browser.evaluate(opacity)).toBe('1');
+    },
+  );
 
   it('sends no request to another host and causes no browser error', () => {
     const hosts = requested

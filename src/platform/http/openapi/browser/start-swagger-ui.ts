@@ -3,7 +3,12 @@
 declare const SwaggerUIBundle: (options: object) => {
   preauthorizeApiKey(scheme: string, key: string): void;
 };
+declare const matchMedia: (query: string) => {
+  matches: boolean;
+  onchange: (event: { matches: boolean }) => void;
+};
 declare const document: {
+  readonly documentElement: { classList: { toggle(name: string, isSet: boolean): void } };
   querySelector(selector: string): { dataset: { key?: string } };
   readonly styleSheets: readonly { insertRule(rule: string): void }[];
 };
@@ -20,8 +25,24 @@ function exact(_key: string, value: unknown, { source }: { source: string }): un
   return rawJSON && typeof value === 'number' && String(value) !== source ? rawJSON(source) : value;
 }
 
-// The Links column is always empty. Without it, the page fits the screen of a phone.
-document.styleSheets[0]?.insertRule('.swagger-ui .response-col_links { display: none }');
+// Swagger UI has dark colors, and a button for them in a bar that this page omits.
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const setColors = ({ matches }: { matches: boolean }): void =>
+  document.documentElement.classList.toggle('dark-mode', matches);
+setColors(dark);
+dark.onchange = setColors;
+
+const RULES = [
+  'html.dark-mode body { background: none }',
+  // The Links column is always empty. Without it, the page fits the screen of a phone.
+  '.swagger-ui .response-col_links { display: none }',
+  '.swagger-ui .info { margin: 20px 0 !important }',
+  // Swagger UI writes these in light gray on light gray, or in dark gray on dark gray.
+  '.swagger-ui .opblock-deprecated { opacity: 1 !important }',
+  '.opblock-deprecated .opblock-summary-method { background: #666 !important; color: #fff !important }',
+  '.swagger-ui .headers td { color: inherit !important }',
+];
+for (const rule of RULES) document.styleSheets[0]?.insertRule(rule);
 
 const page = SwaggerUIBundle({
   url: 'openapi.json',
