@@ -75,6 +75,7 @@ describe('the interface description', () => {
     const { properties, required } = description.document.components.schemas.Error;
     expect(required).toEqual(['code', 'message', 'status']);
     expect(properties.code.enum).toEqual(expect.arrayContaining(PUBLISHED_CODES));
+    expect(properties.code.description).toMatch(/add codes: handle an unknown one by its status/);
   });
 
   it('has the types of the interface, identifiers as int64', () => {

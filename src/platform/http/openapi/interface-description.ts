@@ -34,6 +34,8 @@ const EVERY_OPERATION = [
 const UNKNOWN_EXPECT = { code: 'invalid_request', message: UNSUPPORTED_EXPECT, status: 417 };
 /** The guard of `@Deprecated()` has set its headers before a response with one of these statuses. */
 const AFTER_DEPRECATION = [200, 201, 204, 304, 404, 410, 500, 503];
+const CODE_DESCRIPTION =
+  'For programs. Features and later releases add codes: handle an unknown one by its status.';
 const NOT_CHANGED = { description: 'Not changed. The headers are those of a 200.' };
 const NO_SUCH_OPERATION = errorResponse(
   ['route_not_found', 'method_not_allowed'].map((code) => errorExample(code)),
@@ -110,12 +112,12 @@ export class InterfaceDescription {
   }
 }
 
-/** Describes the body of every error response. `code` is one of a closed set. */
+/** Describes the body of every error response. */
 function errorSchema(codes: string[]): SchemaObject {
   return {
     type: 'object',
     properties: {
-      code: { type: 'string', enum: codes, description: 'For programs. The set is closed.' },
+      code: { type: 'string', enum: codes, description: CODE_DESCRIPTION },
       message: { type: 'string', description: 'For people. The wording can change.' },
       status: { type: 'integer', description: 'The HTTP status.' },
     },

@@ -226,11 +226,9 @@ const membersOf = cached((dto) => {
 
 /** The known names of a class, and members by their name in lower case. */
 const namesOf = cached((dto) => {
-  const known = [...membersOf(dto), ...propertiesOf(dto)];
-  return new Map([
-    ...membersOf(dto).map((name) => [name.toLowerCase(), name] as const),
-    ...known.map((name) => [name, name] as const),
-  ]);
+  const names = new Map(membersOf(dto).map((name) => [name.toLowerCase(), name]));
+  for (const name of [...membersOf(dto), ...propertiesOf(dto)]) names.set(name, name);
+  return names;
 });
 
 /** Returns a function that computes a value once for each class: class-validator looks at all classes. */

@@ -3,10 +3,11 @@
 declare const SwaggerUIBundle: (options: object) => {
   preauthorizeApiKey(scheme: string, key: string): void;
 };
-declare const matchMedia: (query: string) => {
+interface Preference {
   matches: boolean;
-  onchange: (event: { matches: boolean }) => void;
-};
+  onchange: (event: Preference) => void;
+}
+declare const matchMedia: (query: string) => Preference;
 declare const document: {
   readonly documentElement: { classList: { toggle(name: string, isSet: boolean): void } };
   querySelector(selector: string): { dataset: { key?: string } };
@@ -27,7 +28,7 @@ function exact(_key: string, value: unknown, { source }: { source: string }): un
 
 // Swagger UI has dark colors, and a button for them in a bar that this page omits.
 const dark = matchMedia('(prefers-color-scheme: dark)');
-const setColors = ({ matches }: { matches: boolean }): void =>
+const setColors = ({ matches }: Preference): void =>
   document.documentElement.classList.toggle('dark-mode', matches);
 setColors(dark);
 dark.onchange = setColors;
