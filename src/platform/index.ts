@@ -93,3 +93,5 @@ export { Clock } from './config/clock.js';
 export { readSettings } from './config/environment-reader.js';
 /** The token of the pino logger of the process, for packages that need one. */
 export { LOGGER } from './logging/logger.js';
+/** The components of `/health/ready`: `readiness.add('search', { check: () => search.ping() })`. */
+export { Readiness } from './health/readiness.js';

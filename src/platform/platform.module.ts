@@ -44,6 +44,6 @@ import { RateLimitModule } from './rate-limit/rate-limit.module.js';
     { provide: APP_FILTER, useClass: FILTER },
   ],
   // Every module can inject these.
-  exports: [DemoKey, ClsModule],
+  exports: [DemoKey, ClsModule, Readiness],
 })
 export class PlatformModule {}

@@ -1,29 +1,52 @@
+import { setImmediate, setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { DatabaseProbe, type DatabaseState } from '../database/pools/database-probe.js';
+import { Settings } from '../config/settings.js';
+import { DatabaseProbe } from '../database/pools/database-probe.js';
 import { LimitStorage } from '../rate-limit/limit-storage.js';
 
 /** Whether this replica can serve requests, and the checks that decide it. */
 export interface ReadinessReport {
-  /** `degraded`: the replica serves requests, but Redis is down or the database accepts no writes. */
+  /** `degraded`: the replica serves requests, but a component is down or accepts no writes. */
   status: 'ok' | 'degraded' | 'unavailable';
-  checks: {
-    /** Not checked during shutdown. */
-    database?: DatabaseState;
-    /** Only with REDIS_URL. */
-    redis?: 'up' | 'down';
-    shutdown: 'no' | 'in progress';
-  };
+  /** `shutdown`, and `up`, `read-only` or `down` for each component, unless it is in progress. */
+  checks: Record<string, string>;
+}
+
+interface Component {
+  /** Whether the replica is unavailable while the component is down. Otherwise, it is degraded. */
+  required?: boolean;
+  /** How long a check may take, in milliseconds. Probes wait for it. */
+  limitMs?: number;
+  /** The component is down if this fails, takes too long, or returns `down` or false. */
+  check: () => unknown;
 }
 
 /** Decides whether load balancers should send requests to this replica. */
 @Injectable()
 export class Readiness {
+  private readonly components = new Map<string, { required: boolean; state: () => Promise<string> }>();
   private shuttingDown = false;
 
-  constructor(
-    private readonly database: DatabaseProbe,
-    private readonly limits: LimitStorage,
-  ) {}
+  constructor(database: DatabaseProbe, { circuit }: LimitStorage, settings: Settings) {
+    const limitMs = settings.database.readinessTimeoutMs;
+    this.add('database', { required: true, limitMs, check: () => database.state() });
+    if (circuit) this.add('redis', { check: () => !circuit.isOpen });
+  }
+
+  /**
+   * Adds a component to `/health/ready` and to the metric `component_up`. Concurrent calls share one
+   * check, because anyone can send any number of health probes.
+   *
+   * @throws Error if the name is taken
+   */
+  add(name: string, { required = false, limitMs = 500, check }: Component): void {
+    if (name === 'shutdown' || this.components.has(name)) throw new Error(`${name} is taken`);
+    let state: Promise<string> | undefined;
+    this.components.set(name, {
+      required,
+      state: () => (state ??= stateOf(check, limitMs).finally(() => (state = undefined))),
+    });
+  }
 
   /** The replica is not ready from now on. */
   beginShutdown(): void {
@@ -31,21 +54,26 @@ export class Readiness {
   }
 
   /**
-   * Returns the report. During shutdown, it does not wait for the database, because load balancers
+   * Returns the report. During shutdown, it does not wait for components, because load balancers
    * must notice the shutdown within SHUTDOWN_DELAY_SECONDS.
    */
   async report(): Promise<ReadinessReport> {
-    const database = this.shuttingDown ? undefined : await this.database.state();
-    const { circuit } = this.limits;
-    const isDegraded = database === 'read-only' || circuit?.isOpen === true;
-    const isUnavailable = database === 'down' || this.shuttingDown;
-    return {
-      status: isUnavailable ? 'unavailable' : isDegraded ? 'degraded' : 'ok',
-      checks: {
-        ...(database && { database }),
-        ...(circuit && { redis: circuit.isOpen ? 'down' : 'up' }),
-        shutdown: this.shuttingDown ? 'in progress' : 'no',
-      },
-    };
+    if (this.shuttingDown) return { status: 'unavailable', checks: { shutdown: 'in progress' } };
+    const checks: ReadinessReport['checks'] = { shutdown: 'no' };
+    let status: ReadinessReport['status'] = 'ok';
+    const pending = Array.from(this.components, async ([name, { required, state }]) => {
+      const found = (checks[name] = await state());
+      if (found === 'down' && required) status = 'unavailable';
+      else if (found !== 'up' && status === 'ok') status = 'degraded';
+    });
+    await Promise.all(pending);
+    return { status, checks };
   }
+}
+
+async function stateOf(check: () => unknown, limitMs: number): Promise<string> {
+  // If the process was busy, a response that has arrived is read before the immediate runs.
+  const limit = delay(limitMs, undefined, { ref: false }).then(() => setImmediate('down'));
+  const result = await Promise.race([Promise.resolve().then(check), limit]).catch(() => 'down');
+  return result === 'read-only' ? result : result === 'down' || result === false ? 'down' : 'up';
 }

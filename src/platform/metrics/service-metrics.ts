@@ -43,15 +43,14 @@ export class ServiceMetrics {
     );
     this.add(
       'component_up',
-      '1 while the database responds, the database accepts writes, and Redis responds, else 0',
+      '1 while a component of the service responds, or the database accepts writes, else 0',
       async () => {
-        const { database, redis } = (await readiness.report()).checks;
+        const { shutdown: _, ...states } = (await readiness.report()).checks;
+        const values = Object.entries(states).map(([name, state]) => [name, +(state !== 'down')]);
+        const { database } = states;
         return {
-          ...(database && {
-            database: Number(database !== 'down'),
-            database_writes: Number(database === 'up'),
-          }),
-          ...(redis && { redis: Number(redis === 'up') }),
+          ...(Object.fromEntries(values) as Record<string, number>),
+          ...(database && { database_writes: Number(database === 'up') }),
         };
       },
       ['component'],
