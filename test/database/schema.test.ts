@@ -40,6 +40,8 @@ describe('a row that breaks a rule', () => {
     ['owners_limits_check', owner(`'A', 'enterprise', 0, 1`)],
     ['api_keys_hash_check', key(`1, '\\x00', ''`)],
     ['api_keys_hash_key', key(`1, decode(repeat('00', 32), 'hex'), ''`)],
+    ['api_keys_access_check', `UPDATE api_keys SET access = 'write'`],
+    ['api_keys_note_check', `UPDATE api_keys SET note = ''`],
     ['api_keys_owner_id_fkey', key(`99, decode(repeat('01', 32), 'hex'), ''`)],
     ['idempotency_keys_fingerprint_check', record(`'\\x00'`)],
     [

@@ -26,6 +26,7 @@ beforeAll(async () => {
   const { database, owner } = store;
   const expired = await createKey(database, owner.id, { expiresAtMs: START_MS - 1 });
   const revoked = await createKey(database, owner.id, { revokedAtMs: START_MS - 1 });
+  const readOnly = await createKey(database, owner.id, { access: 'read' });
   const banned = await createOwner(database, { limits: { perMinute: 1, perDay: 10 } });
   const wrongEnd = owner.key.slice(0, -1) + (owner.key.endsWith('0') ? '1' : '0');
   callers = [
@@ -38,6 +39,11 @@ beforeAll(async () => {
     })),
     { name: 'a banned key', authorization: `Bearer ${banned.key}`, code: 'api_key_banned' },
     { name: 'a valid key', authorization: `Bearer ${owner.key}` },
+    {
+      name: 'a read-only key',
+      authorization: `Bearer ${readOnly.key}`,
+      code: 'read_only_api_key',
+    },
   ];
   const headers = { Authorization: `Bearer ${banned.key}` };
   for (let count = 0; count < 2; count++) await send(store.service, '/v1/items', { headers });
@@ -61,7 +67,11 @@ function expectAccess(response: ApiResponse, method: string, path: string, calle
   const isPublic =
     (PUBLIC_PATHS.includes(path) || path === '/v1/routes/open') && /GET|HEAD/.test(method);
   const isCounted = !(isPublic && isUncounted(path));
-  const code = isPublic && caller.code !== 'api_key_banned' ? undefined : caller.code;
+  const isAllowed =
+    caller.code === 'read_only_api_key'
+      ? /^(?:GET|HEAD|OPTIONS)$/.test(method) || path === '/nothing'
+      : isPublic && caller.code !== 'api_key_banned';
+  const code = isAllowed ? undefined : caller.code;
   if (isCounted) expectRateLimitHeaders(response);
   else expect(Object.keys(response.headers).join()).not.toContain('ratelimit');
   if (code === undefined || !isCounted) {

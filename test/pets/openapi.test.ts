@@ -6,7 +6,7 @@ import { SERVICE_CODES } from '../../src/platform/errors/catalogue.js';
 import { ApiClient, type RequestOptions, send, type ApiResponse } from '../harness/http/client.js';
 import { unknownKey } from '../harness/database/api-keys.js';
 import { holdTable } from '../harness/database/database-lock.js';
-import { createOwner, createPets } from '../harness/database/factories.js';
+import { createKey, createOwner, createPets } from '../harness/database/factories.js';
 
 import { Description, type MediaType, type ParameterObject } from '../harness/http/description.js';
 import { asResponse } from '../harness/fuzz/target.js';
@@ -64,7 +64,7 @@ describe('the interface description', () => {
 
   it.each([
     ['GET /pets', [200, 304, 400, 401, 408, 417, 429, 431, 500, 503]],
-    ['POST /pets', [201, 400, 401, 408, 409, 413, 415, 417, 422, 429, 431, 500, 503]],
+    ['POST /pets', [201, 400, 401, 403, 408, 409, 413, 415, 417, 422, 429, 431, 500, 503]],
     ['GET /pets/{petId}', [200, 304, 400, 401, 404, 408, 410, 417, 429, 431, 500, 503]],
   ])('lists every status of %s', (name, statuses) => {
     const { responses } = description.operation(name);
@@ -160,6 +160,7 @@ describe('the interface description', () => {
 
   describe('and the real responses', () => {
     let client: ApiClient;
+    let readOnly: ApiClient;
     let pet: string;
 
     const FRANK = { name: 'Frank', categoryId: 1 };
@@ -172,6 +173,8 @@ describe('the interface description', () => {
 
     beforeAll(async () => {
       client = store.api;
+      const { key } = await createKey(service.database, store.owner.id, { access: 'read' });
+      readOnly = new ApiClient(service, key);
       pet = `/v1/pets/${(await createPets(service.database, 3))[0]}`;
     });
 
@@ -196,6 +199,7 @@ describe('the interface description', () => {
       ['GET /pets', 400, 'cursor', () => client.get('/v1/pets?cursor=x')],
       ['POST /pets', 201, 'an animal', () => post(FRANK)],
       ['POST /pets', 201, 'a replay', () => unchangedPost()],
+      ['POST /pets', 403, 'a read-only key', () => readOnly.post('/v1/pets', FRANK)],
       ['POST /pets', 413, 'a large body', () => post({ name: 'x'.repeat(110_000) })],
       ['POST /pets', 415, 'text', () => post('{}', { 'Content-Type': 'text/plain' })],
       ['POST /pets', 415, 'compressed', () => post('{}', { 'Content-Encoding': 'deflate' })],
@@ -371,6 +375,15 @@ describe('the interface description of the routes of a feature', () => {
     const type = options.body === undefined ? {} : { 'Content-Type': 'application/json' };
     const response = await store.api.send(path, { ...options, headers: { ...type, ...headers } });
     description.expectAsDescribed(operation, status, response);
+  });
+
+  it('has 403 for a read-only key in every operation that is no GET', async () => {
+    const { key } = await createKey(store.database, store.owner.id, { access: 'read' });
+    const toy = await new ApiClient(store.service, key).send('/v1/toys/1', { method: 'DELETE' });
+    description.expectAsDescribed('DELETE /toys/{toyId}', 403, toy);
+    for (const [name, { responses }] of description.operations()) {
+      expect([name, '403' in responses]).toEqual([name, !name.startsWith('GET ')]);
+    }
   });
 
   it('has the codes that a route declares, in addition to those of the service', () => {

@@ -9,12 +9,15 @@ import {
   type Relation,
   Unique,
 } from 'typeorm';
+import type { Access } from './caller.js';
 import { Owner } from './owner.entity.js';
 
 /** An API key. Only its hash is stored. Rows are never deleted. */
 @Entity('api_keys')
 @Unique('api_keys_hash_key', ['hash'])
 @Check('api_keys_hash_check', 'octet_length(hash) = 32')
+@Check('api_keys_access_check', "access IN ('read', 'read-write')")
+@Check('api_keys_note_check', 'char_length(note) BETWEEN 1 AND 200')
 export class ApiKey {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
   id!: bigint;
@@ -46,6 +49,13 @@ export class ApiKey {
   /** Whether the API key proves itself. false: an earlier release issued it. */
   @Column('boolean', { name: 'has_proof', default: false })
   hasProof!: boolean;
+
+  @Column('text', { default: 'read-write' })
+  access!: Access;
+
+  /** For operators: what the API key is for. */
+  @Column('text', { nullable: true })
+  note!: string | null;
 
   /** How often the lineage was unbanned. A ban that was recorded with a lower count is void. */
   @Column('integer', { name: 'unban_count', default: 0 })

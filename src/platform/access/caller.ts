@@ -1,5 +1,9 @@
 import type { Plan, PlanLimits } from '../config/plans.js';
 
+/** What an API key allows. `read`: only GET, HEAD and OPTIONS. */
+export const ACCESSES = ['read', 'read-write'] as const;
+export type Access = (typeof ACCESSES)[number];
+
 /** Who sends a request: an API key and its owner. */
 export interface Caller {
   readonly keyId: bigint;
@@ -11,6 +15,7 @@ export interface Caller {
 
 /** The cached state of an API key. Immutable; a refresh replaces the object. */
 export interface KeyState extends Caller {
+  readonly access: Access;
   readonly limits: PlanLimits;
   /** The first key of the rotation lineage. A ban applies to the lineage. */
   readonly firstKeyId: bigint;

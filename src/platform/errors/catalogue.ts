@@ -34,6 +34,10 @@ const KINDS = {
     status: 401,
     when: `The API key is not valid: it may be mistyped, revoked or expired. It consists of ${PRODUCT.keyPrefix} and 36 letters and digits, which are case-sensitive. Send it as Authorization: Bearer <API_KEY>, with Bearer once and without quotes or brackets. The operator of the service issues API keys.`,
   },
+  read_only_api_key: {
+    status: 403,
+    when: 'This API key is read-only: it allows GET, HEAD and OPTIONS. The operator of the service issues API keys.',
+  },
   route_not_found: {
     status: 404,
     when: 'No route matches this path. Paths are case-sensitive, begin with /v1/ and have no trailing slash.',

@@ -1,5 +1,6 @@
 import { HttpException } from '@nestjs/common';
 import { ERRORS, type ErrorCode, type FeatureError } from './catalogue.js';
+import { PRODUCT } from '../../product.js';
 
 interface ServiceErrorOptions {
   /** Headers of the error response. */
@@ -39,6 +40,11 @@ export class ServiceError extends NestException {
     this.headers = headers;
   }
 }
+
+/** The 403 for a request that its read-only API key does not allow (RFC 6750, section 3.1). */
+export const READ_ONLY_KEY = new ServiceError('read_only_api_key', undefined, {
+  headers: { 'WWW-Authenticate': `Bearer realm="${PRODUCT.realm}", error="insufficient_scope"` },
+});
 
 /** Returns a 503. @param message the public message */
 export function serviceUnavailable(cause: unknown, message?: string): ServiceError {

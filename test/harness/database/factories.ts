@@ -42,6 +42,7 @@ interface KeyOptions {
   expiresAtMs?: number;
   revokedAtMs?: number;
   firstKeyId?: string;
+  access?: 'read' | 'read-write';
   /** As the previous release issues it: without a proof. */
   isEarlier?: boolean;
 }
@@ -50,12 +51,18 @@ interface KeyOptions {
 export async function createKey(
   database: TestDatabase,
   ownerId: string,
-  { expiresAtMs, revokedAtMs, firstKeyId, isEarlier = false }: KeyOptions = {},
+  {
+    expiresAtMs,
+    revokedAtMs,
+    firstKeyId,
+    access = 'read-write',
+    isEarlier = false,
+  }: KeyOptions = {},
 ): Promise<{ key: string; keyId: string }> {
   const key = isEarlier ? earlierKey() : (await keyMakerOf(database)).create();
   const [row] = await database.query<{ id: string }>(
-    `INSERT INTO api_keys (owner_id, first_key_id, hash, hint, has_proof, expires_at, revoked_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id`,
+    `INSERT INTO api_keys (owner_id, first_key_id, hash, hint, has_proof, expires_at, revoked_at, access)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id`,
     [
       ownerId,
       firstKeyId ?? null,
@@ -64,6 +71,7 @@ export async function createKey(
       !isEarlier,
       expiresAtMs === undefined ? null : new Date(expiresAtMs),
       revokedAtMs === undefined ? null : new Date(revokedAtMs),
+      access,
     ],
   );
   return { key, keyId: (row as { id: string }).id };

@@ -1,5 +1,7 @@
-// Lists every route of the application that it is part of, and opens one to everyone.
-import { Controller, Get, Module, Req } from '@nestjs/common';
+// Lists every route of the application that it is part of, opens one to everyone, and mounts what serves
+// every method, as packages do.
+import { Controller, Get, Module, type OnModuleInit, Req } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import { Public } from '../../../src/platform/access/public.decorator.js';
 
 interface Layer {
@@ -31,5 +33,13 @@ class RoutesController {
 }
 
 @Module({ controllers: [RoutesController] })
-class RoutesFeature {}
+class RoutesFeature implements OnModuleInit {
+  constructor(private readonly host: HttpAdapterHost) {}
+
+  onModuleInit(): void {
+    const respond = (_request: unknown, response: { json(body: object): void }) =>
+      response.json({ mounted: true });
+    this.host.httpAdapter.use('/mounted', respond);
+  }
+}
 export default [RoutesFeature];

@@ -3,12 +3,12 @@ import { limitsOf, type Plan } from '../../config/plans.js';
 import { EntityManager } from 'typeorm';
 import { PipelinedStatements } from '../../database/pipelining/pipelined-statements.js';
 import { queryRows } from '../../database/sql.js';
-import type { KeyState } from '../caller.js';
+import type { Access, KeyState } from '../caller.js';
 
 const FIND_BY_HASH = `
   SELECT key.id, key.owner_id, owner.name, owner.plan, owner.limit_per_minute::int,
          owner.limit_per_day::int, coalesce(key.first_key_id, key.id), key.unban_count::int,
-         key.expires_at, key.revoked_at IS NOT NULL
+         key.expires_at, key.revoked_at IS NOT NULL, key.access
     FROM api_keys AS key
     JOIN owners AS owner ON owner.id = key.owner_id
    WHERE key.hash = decode($1, 'hex')`;
@@ -29,14 +29,16 @@ const SAVE_LAST_USED = `
    WHERE coalesce(last_used_at, '-infinity') < at AND id NOT IN (SELECT id FROM free)`;
 
 type Limit = number | null;
-type Columns = [bigint, bigint, string, Plan, Limit, Limit, bigint, number, Date | null, boolean];
+type OfKey = [bigint, number, Date | null, boolean, Access];
+type Columns = [bigint, bigint, string, Plan, Limit, Limit, ...OfKey];
 
 function toKey(columns: Columns): KeyState {
   const [keyId, ownerId, owner, plan, limitPerMinute, limitPerDay, ...ofKey] = columns;
-  const [firstKeyId, unbanCount, expiresAt, revoked] = ofKey;
+  const [firstKeyId, unbanCount, expiresAt, revoked, access] = ofKey;
   const limits = limitsOf({ plan, limitPerMinute, limitPerDay });
   const expiresAtMs = expiresAt === null ? undefined : expiresAt.getTime();
-  return { keyId, ownerId, owner, plan, limits, firstKeyId, unbanCount, expiresAtMs, revoked };
+  const state = { firstKeyId, unbanCount, expiresAtMs, revoked, access };
+  return { keyId, ownerId, owner, plan, limits, ...state };
 }
 
 /** The queries on API keys for serving requests. */

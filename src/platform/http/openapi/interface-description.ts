@@ -145,6 +145,7 @@ function describeOperation(
   const codes = [
     ...EVERY_OPERATION,
     ...(isPublic ? [] : ['missing_api_key', 'invalid_api_key']),
+    ...(isRead ? [] : ['read_only_api_key']),
     ...(content ? ['payload_too_large'] : []),
     ...(content && 'application/json' in content
       ? ['malformed_json', 'unsupported_media_type']

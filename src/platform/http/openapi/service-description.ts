@@ -12,7 +12,7 @@ ${PRODUCT.summary}
 
 Requests and responses are JSON in UTF-8, including errors. Identifiers are 64-bit integers, and JavaScript's \`JSON.parse\` rounds those above 2^53.
 
-**Authentication:** Send the API key as \`Authorization: Bearer <API_KEY>\`.
+**Authentication:** Send the API key as \`Authorization: Bearer <API_KEY>\`. A read-only API key allows only GET, HEAD and OPTIONS.
 
 **Rate limits** of all API keys of an owner, per minute and per day: ${PLANS.join(', ')}. After a 429 or 503, wait \`Retry-After\` seconds, then retry with exponential backoff. An API key that keeps sending requests over its limit is temporarily banned.
 

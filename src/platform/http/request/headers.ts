@@ -37,7 +37,7 @@ const RESPONSE_HEADERS: Record<string, Header> = {
   Link: [['page', 'deprecated'], 'The next page, or the successor.', '<?cursor=MA>; rel="next"'],
   'Retry-After': [RETRIED, 'The number of seconds to wait.', 30],
   'WWW-Authenticate': [
-    ['missing_api_key', 'invalid_api_key'],
+    ['missing_api_key', 'invalid_api_key', 'read_only_api_key'],
     'RFC 6750.',
     `Bearer realm="${PRODUCT.realm}"`,
   ],

@@ -31,6 +31,12 @@ export function hasBody(request: Request): boolean {
   return (length !== undefined && !/^0+$/.test(length)) || 'transfer-encoding' in request.headers;
 }
 
+/** Returns whether a request with a read-only API key does not only read. */
+export function exceedsAccess({ caller, method }: Request): boolean {
+  const isReadOnly = caller?.kind === 'key' && caller.key.access === 'read';
+  return isReadOnly && !/^(?:GET|HEAD|OPTIONS)$/.test(method);
+}
+
 /** Returns the address that limits per client apply to: an IPv4 address or an IPv6 /64 network. */
 export function clientNetwork(address: string | undefined): string {
   return address === undefined ? 'unknown' : normalizeIp(address, IPV6_NETWORK_BITS);

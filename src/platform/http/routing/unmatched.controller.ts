@@ -3,8 +3,8 @@ import { PATH_METADATA } from '@nestjs/common/internal';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { IRoute } from 'express';
 import { Settings } from '../../config/settings.js';
-import { ServiceError } from '../../errors/service-error.js';
-import { EVERY_PATH } from '../request/request-context.js';
+import { READ_ONLY_KEY, ServiceError } from '../../errors/service-error.js';
+import { EVERY_PATH, exceedsAccess } from '../request/request-context.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
 
 /** The paths of DocumentationController, which do not exist with `DOCS=false`. */
@@ -28,7 +28,11 @@ export class UnmatchedController {
   respond(@Req() request: Request, @Res() response: Response, @Next() next: NextFunction): void {
     const { methods, hint } = routesAt(request);
     const isHidden = !this.settings.server.docs && DOCUMENTATION.test(request.path);
-    if (methods.length === 0 || isHidden) return next();
+    if (methods.length === 0 || isHidden) {
+      if (!exceedsAccess(request)) return next();
+      // What packages mount may do more than read. It does not know the access of an API key.
+      throw isMounted(request) ? READ_ONLY_KEY : new ServiceError('route_not_found');
+    }
     const allow = methods.join(', ');
     response.setHeader('Allow', allow);
     if (request.method !== 'OPTIONS') {
@@ -41,8 +45,17 @@ export class UnmatchedController {
 
 /** The properties of an Express router layer that this file reads. */
 interface RouteLayer {
+  /** It serves every path, as the handler does that sends 404. */
+  slash: boolean;
   route?: IRoute & { methods: Record<string, boolean> };
   match(path: string): boolean;
+}
+
+/** Returns whether a package has mounted something at the request's path. */
+function isMounted({ app, path }: Request): boolean {
+  const { stack } = app.router as unknown as { stack: RouteLayer[] };
+  const routes = stack.findIndex(({ route }) => route?.path === EVERY_PATH);
+  return stack.slice(routes + 1).some((layer) => !layer.slash && layer.match(path));
 }
 
 /**
