@@ -30,8 +30,13 @@ export function addCommand(
   });
 }
 
-/** A table that is wider than a terminal of 80 columns omits these columns, one after the other. */
-const OMITTED = ['revokedAt', 'createdAt', 'plan'];
+/**
+ * What makes a table fit into a terminal of 80 columns, one step after the other: omit a column, or
+ * shorten the names of owners and the notes to a number of characters.
+ */
+const STEPS = ['revokedAt', 'createdAt', 'plan', 16, 'hint', 12, 'expiresAt'];
+const SHORTENED = ['owner', 'note'];
+const MAX_TEXT = 24;
 
 /** Returns an object as one line for each property, with the names of JSON, and a list as a table. */
 function resultText(result: object): string {
@@ -39,12 +44,22 @@ function resultText(result: object): string {
   const items = result as Record<string, unknown>[];
   if (!items[0]) return 'None.';
   let names = Object.keys(items[0]).filter((name) => items.some((item) => item[name] !== null));
+  let maxText = MAX_TEXT;
+  const cell = (item: Record<string, unknown>, name: string) =>
+    shortText(item[name], SHORTENED.includes(name) ? maxText : MAX_TEXT);
   const table = () =>
-    aligned([names, ...items.map((item) => names.map((name) => shortText(item[name])))]);
-  for (const omitted of OMITTED) {
-    if (/.{81}/.test(table())) names = names.filter((name) => name !== omitted);
+    aligned([names, ...items.map((item) => names.map((name) => cell(item, name)))]);
+  const complete = table();
+  for (const step of STEPS) {
+    if (!isWide(table())) return table();
+    if (typeof step === 'number') maxText = step;
+    else names = names.filter((name) => name !== step);
   }
-  return table();
+  return isWide(table()) ? complete : table();
+}
+
+function isWide(table: string): boolean {
+  return /.{81}/.test(table);
 }
 
 function aligned(table: readonly unknown[][]): string {
@@ -55,10 +70,11 @@ function aligned(table: readonly unknown[][]): string {
   return rows.map((row) => line(row).join('  ').trimEnd()).join('\n');
 }
 
-/** Returns a date as a day, and at most 24 characters of other text. */
-function shortText(value: unknown): unknown {
+/** Returns a date as a day, and other text with a maximum length. */
+function shortText(value: unknown, maxLength: number): unknown {
   if (value instanceof Date) return cellText(value).slice(0, 10);
-  return typeof value === 'string' ? value.replace(/^(.{23})..+$/s, '$1…') : value;
+  if (typeof value !== 'string' || value.length <= maxLength) return value;
+  return `${value.slice(0, maxLength - 1)}…`;
 }
 
 /** Returns, for example, `-`, `2026-11-20T10:00:00Z` or `{"used":3}`. */

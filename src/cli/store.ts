@@ -50,8 +50,7 @@ async function createStore(location: DatabaseLocation, settings: DatabaseSetting
     owners,
     target: location,
     audit: async (owner?: string) => {
-      if (owner !== undefined) await owners.get(owner);
-      return listActions(database, owner);
+      return listActions(database, owner === undefined ? null : (await owners.get(owner)).id);
     },
     migrationStatus: () => migrationStatus(dataSource),
     /** Executes all pending migrations and records it. Returns their names, oldest first. */

@@ -9,6 +9,7 @@ import { until } from '../harness/run/until.js';
 const KEY = new RegExp(`${PRODUCT.keyPrefix}[0-9A-Za-z]{36}`, 'g');
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
+const ISSUED = ['id', 'owner', 'plan', 'key', 'expiresAt', 'access', 'note'];
 const TIME = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
 
 const database = useDatabase();
@@ -61,10 +62,11 @@ describe('keys issue', () => {
   test('creates a new owner with its plan, prints exactly the properties of the contract, and records the actor', async () => {
     const issued = await issue(' acme ', '--plan', 'pro');
     const key = expect.stringMatching(new RegExp(`^${KEY.source}$`));
-    expect(issued).toEqual({ id: 1, owner: 'acme', plan: 'pro', key, expiresAt: null });
-    expect(Object.keys(issued)).toEqual(['id', 'owner', 'plan', 'key', 'expiresAt']);
+    const access = { access: 'read-write', note: null };
+    expect(issued).toEqual({ id: 1, owner: 'acme', plan: 'pro', key, expiresAt: null, ...access });
+    expect(Object.keys(issued)).toEqual(ISSUED);
     const common = { ownerId: 1, keyId: 1, owner: 'acme', plan: 'pro' };
-    const details = { ...common, isNewOwner: true, expiresAt: null };
+    const details = { ...common, isNewOwner: true, access: 'read-write', expiresAt: null };
     expect(await actions()).toEqual([{ actor: OPERATOR, action: 'keys issue', details }]);
   });
 
@@ -109,6 +111,18 @@ describe('keys issue', () => {
     expect(await actions()).toEqual([]);
   });
 
+  test('sets the access and the note, which rotation keeps', async () => {
+    const options = ['--read-only', '--note', ' Website, Ann 🐈 '];
+    const first = await issue('acme', '--plan', 'free', ...options);
+    const expected = { access: 'read', note: 'Website, Ann 🐈' };
+    expect(first).toMatchObject(expected);
+    expect(await cli.json('keys', 'rotate', '1')).toMatchObject({ id: 2, ...expected });
+    const listed = (await cli.json('keys', 'list')) as object[];
+    expect(listed).toMatchObject([expected, expected]);
+    const names = 'id owner plan hint access note status createdAt lastUsedAt expiresAt revokedAt';
+    expect(Object.keys(listed[0]!)).toEqual(names.split(' '));
+  });
+
   test('sets the expiry of --expires-in', async () => {
     const { id, expiresAt } = await issue('acme', '--plan', 'free', '--expires-in', '90d');
     const { createdMs, expiresMs } = await timesOf(id);
@@ -122,7 +136,8 @@ describe('keys list', () => {
     await insertKey();
     await insertKey('other', 'pro', '1 hour');
     await database.query(`UPDATE api_keys SET last_used_at = '2026-11-20T10:00:00Z' WHERE id = 2`);
-    const common = { hint: expect.stringMatching(/^\w{4,}…\w{4}$/), createdAt: TIME };
+    const access = { access: 'read-write', note: null };
+    const common = { ...access, hint: expect.stringMatching(/^\w{4,}…\w{4}$/), createdAt: TIME };
     const active = { ...common, status: 'active', revokedAt: null };
     const acme = {
       ...active,
@@ -143,11 +158,11 @@ describe('keys list', () => {
     await insertKey('longer name', 'enterprise');
     const { stdout, stderr } = await cli.run('keys', 'list');
     const [headings = '', ...rows] = stdout.trimEnd().split('\n');
-    const names = 'id owner plan hint status createdAt expiresAt'.split(' ');
+    const names = 'id owner plan hint access status expiresAt'.split(' ');
     expect(headings.split(/ {2,}/)).toEqual(names);
     const column = headings.indexOf('hint');
     expect(rows.map((row) => row.indexOf(PRODUCT.keyPrefix))).toEqual([column, column]);
-    expect(rows[0]).toMatch(/ active(?: {2}\d{4}-\d\d-\d\d){2}$/);
+    expect(rows[0]).toMatch(/ active {2}\d{4}-\d\d-\d\d$/);
     expect(stdout).not.toMatch(KEY);
     expect(stderr).toMatch(/^Database: .*\n.* bans cannot be read\. If the service uses Redis/);
   });
@@ -158,10 +173,15 @@ describe('keys list', () => {
     const times = 'last_used_at = now(), revoked_at = now()';
     await database.query(`UPDATE api_keys SET ${times} WHERE id = 2`);
     const lines = (await cli.run('keys', 'list')).stdout.trimEnd().split('\n');
-    const names = 'id owner hint status lastUsedAt expiresAt'.split(' ');
+    const names = 'id owner hint access status lastUsedAt expiresAt'.split(' ');
     expect(lines[0]?.split(/ {2,}/)).toEqual(names);
-    expect(lines[1]).toMatch(/^1 {3}Municipal animal shelte… {2}/);
+    expect(lines[1]).toMatch(/^1 {3}Municipal anima… {2}/);
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(80);
+    await database.query(`UPDATE api_keys SET note = repeat('n', 200)`);
+    const narrow = (await cli.run('keys', 'list')).stdout.trimEnd().split('\n');
+    expect(narrow[0]).toMatch(/^id {2,}owner {2,}access {2,}note {2,}status {2,}lastUsedAt/);
+    expect(narrow[1]).toMatch(/Municipal a… {2}read-write {2}n{11}… {2}active/);
+    expect(Math.max(...narrow.map(({ length }) => length))).toBeLessThanOrEqual(80);
   });
 
   test('shows the status of each key, and only those with --status', async () => {
@@ -184,7 +204,7 @@ describe('keys rotate', () => {
     const oldKey = await insertKey('acme', 'pro');
     await database.query('UPDATE api_keys SET unban_count = 3');
     const second = await cli.json('keys', 'rotate', '1');
-    expect(Object.keys(second)).toEqual(['id', 'owner', 'plan', 'key', 'expiresAt']);
+    expect(Object.keys(second)).toEqual(ISSUED);
     expect(second).toMatchObject({ owner: 'acme', plan: 'pro', expiresAt: null });
     expect(second.key).not.toBe(oldKey);
     const third = await cli.json('keys', 'rotate', String(second.id));
@@ -231,6 +251,13 @@ describe('keys rotate', () => {
     });
   });
 
+  test('--expires-in gives the new key another lifetime', async () => {
+    await insertKey('acme', 'free', '2160 hours');
+    const { id } = await cli.json('keys', 'rotate', '1', '--expires-in', '2h');
+    const { createdMs, expiresMs } = await timesOf(id);
+    expect(expiresMs! - createdMs).toBe(2 * HOUR_MS);
+  });
+
   test.each([
     ['expired', `UPDATE api_keys SET expires_at = now() - interval '1 second'`, 'keys issue'],
     ['revoked', 'UPDATE api_keys SET revoked_at = now()', 'keys issue'],
@@ -240,6 +267,48 @@ describe('keys rotate', () => {
     await database.query(change);
     expect(await cli.failure(1, 'keys', 'rotate', '1')).toContain(message);
     expect(await cli.json('keys', 'list')).toHaveLength(1);
+  });
+});
+
+describe('keys change', () => {
+  test('changes the given properties only, and records which ones, but not the note', async () => {
+    await insertKey();
+    const change = (...options: string[]) => cli.json('keys', 'change', '1', ...options);
+    const unchanged = { note: null, access: 'read-write', expiresAt: null };
+    expect(await change('--access', 'read')).toMatchObject({ ...unchanged, access: 'read' });
+    const note = 'Kiosk, phone 555-0100';
+    const noted = await change('--note', note, '--expires-in', '90d');
+    expect(noted).toMatchObject({ note, access: 'read', expiresAt: TIME, status: 'active' });
+    expect(await change('--no-expiry', '--access', 'read-write')).toMatchObject({
+      ...unchanged,
+      note,
+    });
+    expect(await change('--note', note, '--no-expiry')).toMatchObject({ note });
+    const { expiresAt } = noted;
+    const key = { ownerId: 1, keyId: 1, owner: 'acme' };
+    const access = { previousAccess: 'read-write', access: 'read' };
+    expect((await actions()).map(({ action, details }) => [action, details])).toEqual([
+      ['keys change', { ...key, changed: ['access'], ...access }],
+      [
+        'keys change',
+        { ...key, changed: ['note', 'expiresAt'], previousExpiresAt: null, expiresAt },
+      ],
+      [
+        'keys change',
+        {
+          ...{ ...key, changed: ['access', 'expiresAt'] },
+          ...{ previousAccess: 'read', access: 'read-write' },
+          ...{ previousExpiresAt: expiresAt, expiresAt: null },
+        },
+      ],
+    ]);
+  });
+
+  test('--expires-in 0 makes the key expire at once', async () => {
+    await insertKey();
+    expect(await cli.json('keys', 'change', '1', '--expires-in', '0')).toMatchObject({
+      status: 'expired',
+    });
   });
 });
 
@@ -347,6 +416,20 @@ describe('commands at the same time', () => {
     expect(await statuses()).toHaveLength(1);
   });
 
+  test('change keeps what rotate does in the meantime', async () => {
+    await insertKey();
+    const rotate = ['keys', 'rotate', '1', '--overlap', '0'];
+    await runDuring(HOLD_OWNER, rotate, ['keys', 'change', '1', '--note', 'Old']);
+    expect(await cli.json('keys', 'inspect', '1')).toMatchObject({ successorId: 2, note: 'Old' });
+  });
+
+  test('rename and issue of a new owner with the same name › one of both', async () => {
+    await insertKey('other');
+    const create = `INSERT INTO owners (name, plan) VALUES ('acme', 'free')`;
+    const [renamed] = await runDuring(create, ['owners', 'rename', 'other', 'acme']);
+    expect(renamed).toEqual([1, 'The owner "acme" already exists.']);
+  });
+
   test('revoke reports a successor that the key got in the meantime', async () => {
     for (let count = 0; count < 2; count++) await insertKey();
     const rotate = 'UPDATE api_keys SET successor_id = 2 WHERE id = 1';
@@ -384,10 +467,12 @@ describe('keys inspect', () => {
   });
 });
 
-test.each(['rotate', 'revoke', 'unban', 'inspect'])(
+test.each(['rotate', 'revoke', 'unban', 'inspect', 'change --no-expiry'])(
   'keys %s › exits with 1 and one line for a key that does not exist',
   async (command) => {
-    expect(await cli.failure(1, 'keys', command, '4711')).toBe('The key 4711 does not exist.');
+    expect(await cli.failure(1, 'keys', ...command.split(' '), '4711')).toBe(
+      'The key 4711 does not exist.',
+    );
     expect(await actions()).toEqual([]);
   },
 );

@@ -47,7 +47,28 @@ test('owners set-plan › changes the plan and its limits, and records the actor
   });
 });
 
+test('owners rename › changes the name, and the audit trail of the owner has both names', async () => {
+  await cli.json('owners', 'set-plan', 'acme', '--plan', 'free');
+  expect(await cli.json('owners', 'rename', 'acme', ' New shelter ')).toMatchObject({
+    id: 2,
+    name: 'New shelter',
+    plan: 'free',
+  });
+  await cli.json('keys', 'issue', '--owner', 'acme', '--plan', 'pro');
+  const rename = { ownerId: 2, owner: 'New shelter', previousName: 'acme' };
+  expect(await cli.json('audit', 'list', '--owner', 'New shelter')).toMatchObject([
+    { action: 'owners rename', actor: OPERATOR, details: rename },
+    { action: 'owners set-plan', owner: 'acme' },
+  ]);
+  expect(await cli.json('audit', 'list', '--owner', 'acme')).toMatchObject([
+    { action: 'keys issue' },
+  ]);
+});
+
 test.each([
+  [['rename', 'nobody', 'x'], 'The owner "nobody" does not exist.'],
+  [['rename', 'acme', 'zoo'], 'The owner "zoo" already exists.'],
+  [['rename', 'acme', 'acme'], 'The owner "acme" already exists.'],
   [['set-plan', 'nobody', '--plan', 'pro'], 'The owner "nobody" does not exist.'],
   [['usage', 'nobody'], 'The owner "nobody" does not exist.'],
   // A part of an API key that was given as the name.

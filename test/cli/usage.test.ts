@@ -20,6 +20,9 @@ test.each<[args: string, line: RegExp]>([
   ['keys list --status gone', /active, banned, expired, revoked, rotated/],
   ['keys rotate abc', RegExp(`'id'.*that \`${PRODUCT.command} keys list\` shows`)],
   ['keys rotate 1 --overlap -1h', /--overlap/],
+  ['keys change 1', /expected --note, --access, --expires-in or --no-expiry/],
+  ['keys change 1 --access write', /--access.*read, read-write/],
+  ['keys change 1 --no-expiry --expires-in 1d', /--no-expiry.*cannot be used with.*--expires-in/],
   ['keys revoke', /either the id of a key or --owner/],
   ['keys revoke 1 --owner a', /either the id of a key or --owner/],
   ['db seed --items 1e3', /--items.*integer from 1 to/],
@@ -41,6 +44,14 @@ test.each([
   await cli.failure(2, ...args, more);
 });
 
+test.each(['', ' ', 'a\nb', '\u202ea', 'n'.repeat(201), `Ann: ${unknownKey()}`])(
+  'keys change --note %j exits with 2',
+  async (note) => {
+    const line = await cli.failure(2, 'keys', 'change', '1', '--note', note);
+    expect(line).toMatch(/--note.*(?:1 to 200 characters|must not contain an API key)/);
+  },
+);
+
 test.each([
   ['keys revoke', /'id'/],
   ['owners usage', /An API key is not the name of an owner/],
@@ -58,8 +69,9 @@ test('without a command, the help is printed, and every command accepts --json',
   expect(help).toMatchObject({ code: 0, stdout: usage, stderr: '' });
   expect(await cli.run()).toEqual(help);
   for (const command of [
-    ...['keys issue', 'keys list', 'keys rotate', 'keys revoke', 'keys unban', 'keys inspect'],
-    ...['owners list', 'owners set-plan', 'owners usage', 'audit list'],
+    ...['keys issue', 'keys list', 'keys change', 'keys rotate', 'keys revoke', 'keys unban'],
+    ...['keys inspect', 'owners list', 'owners set-plan', 'owners rename', 'owners usage'],
+    'audit list',
     ...['db migrate', 'db status', 'db seed'],
   ]) {
     const { code, stdout } = await cli.run(...command.split(' '), '--help');

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { IssuedKey } from '../../platform/access/administration/key-administration.js';
 import type { ApiKey } from '../../platform/access/api-key.entity.js';
+import { ACCESSES } from '../../platform/access/caller.js';
 import { limitsOf } from '../../platform/config/plans.js';
 import type { BudgetKey, RateLimitDecision } from '../../platform/rate-limit/limit-storage.js';
 import { addCommand } from '../command.js';
@@ -11,22 +12,28 @@ import {
   type Options,
   parseDuration,
   parseId,
+  parseNote,
   parseOwner,
   storedPlan,
   YES_OPTION,
 } from '../options.js';
 
 const STATUSES = ['active', 'banned', 'expired', 'revoked', 'rotated'];
+const NOTE_OPTION = ['--note <text>', 'for operators: what the key is for', parseNote] as const;
 const STORE_KEY = 'Store the key now. It is not shown again.';
 
 export function addKeysCommands(keys: Command): void {
   const issue = addCommand(keys, 'issue', 'issue an API key', async (store, options: Options) => {
-    const { owner = '', plan, expiresIn } = options;
+    const { owner = '', plan, note, readOnly, expiresIn: lifetimeMs } = options;
     const newPlan = plan && storedPlan({ ...options, plan });
-    return [issuedJson(await store.keys.issue(owner, newPlan, expiresIn)), STORE_KEY];
+    const access = readOnly && 'read';
+    const issued = await store.keys.issue(owner, newPlan, { note, access, lifetimeMs });
+    return [issuedJson(issued), STORE_KEY];
   })
     .requiredOption('--owner <name>', 'the owner, created if it is new', parseOwner)
-    .option('--expires-in <time>', 'lifetime, such as 90d (default: unlimited)', parseDuration);
+    .option('--expires-in <time>', 'lifetime, such as 90d (default: unlimited)', parseDuration)
+    .option('--read-only', 'allow only GET, HEAD and OPTIONS')
+    .option(...NOTE_OPTION);
   addPlanOptions(issue, { required: false });
 
   addCommand(keys, 'list', 'list API keys', async (store, { owner, status }: Options) => {
@@ -40,12 +47,33 @@ export function addKeysCommands(keys: Command): void {
     .option('--owner <name>', 'only keys of this owner', parseOwner)
     .addOption(new Option('--status <status>', 'only keys with this status').choices(STATUSES));
 
+  const change = addCommand(
+    keys,
+    'change',
+    'change the note, the access or the expiry of an API key',
+    async (store, id: bigint, { note, access, expiresIn, expiry }: Options) => {
+      const lifetimeMs = expiry === false ? null : expiresIn;
+      return [keyJson(await store.keys.change(id, { note, access, lifetimeMs }))];
+    },
+  )
+    .argument('<id>', 'the id of the key', parseId)
+    .option(...NOTE_OPTION)
+    .addOption(new Option('--access <access>', 'what the key allows').choices(ACCESSES))
+    .option('--expires-in <time>', 'lifetime from now on, such as 90d', parseDuration)
+    .addOption(new Option('--no-expiry', 'never expire').conflicts('expiresIn'))
+    .hook('preAction', () => {
+      const { note, access, expiresIn, expiry } = change.opts<Options>();
+      if (note ?? access ?? (expiresIn !== undefined || expiry === false)) return;
+      change.error('error: expected --note, --access, --expires-in or --no-expiry');
+    });
+
   addCommand(keys, 'rotate', 'replace an API key', async (store, id: bigint, options: Options) => [
-    issuedJson(await store.keys.rotate(id, options.overlap)),
+    issuedJson(await store.keys.rotate(id, options.overlap, options.expiresIn)),
     STORE_KEY,
   ])
     .argument('<id>', 'the id of the key to replace', parseId)
-    .option('--overlap <time>', 'how long both are valid (default: 24h)', parseDuration);
+    .option('--overlap <time>', 'how long both are valid (default: 24h)', parseDuration)
+    .option('--expires-in <time>', 'lifetime (default: that of the old key)', parseDuration);
 
   const revoke = addCommand(
     keys,
@@ -92,8 +120,8 @@ export function addKeysCommands(keys: Command): void {
   );
 }
 
-function issuedJson({ id, owner, key, expiresAt }: IssuedKey) {
-  return { id, owner: owner.name, plan: owner.plan, key, expiresAt };
+function issuedJson({ id, owner, key, expiresAt, access, note }: IssuedKey) {
+  return { id, owner: owner.name, plan: owner.plan, key, expiresAt, access, note };
 }
 
 function budgetKey({ id, ownerId, owner, firstKeyId, unbanCount }: ApiKey): BudgetKey {
@@ -102,9 +130,9 @@ function budgetKey({ id, ownerId, owner, firstKeyId, unbanCount }: ApiKey): Budg
 
 /** @param counters undefined: they cannot be read */
 function keyJson(key: ApiKey, counters?: RateLimitDecision) {
-  const { id, owner, hint, createdAt, lastUsedAt, expiresAt, revokedAt } = key;
+  const { id, owner, hint, access, note, createdAt, lastUsedAt, expiresAt, revokedAt } = key;
   const isBanned = /active|rotated/.test(key.status) && Boolean(counters?.bannedUntilMs);
   const status = isBanned ? 'banned' : key.status;
   const times = { createdAt, lastUsedAt, expiresAt, revokedAt };
-  return { id, owner: owner.name, plan: owner.plan, hint, status, ...times };
+  return { id, owner: owner.name, plan: owner.plan, hint, access, note, status, ...times };
 }

@@ -20,6 +20,12 @@ export function addOwnersCommands(owners: Command): void {
   ).argument('<name>', 'the name of the owner', parseOwner);
   addPlanOptions(setPlan, { required: true });
 
+  addCommand(owners, 'rename', 'rename an owner', async (store, name: string, newName: string) => [
+    ownerJson(await store.owners.rename(name, newName)),
+  ])
+    .argument('<name>', 'the name of the owner', parseOwner)
+    .argument('<new>', 'the new name', parseOwner);
+
   addCommand(owners, 'usage', 'show the requests used', async (store, name: string) => {
     const { id: ownerId, plan, ...owner } = await store.owners.get(name);
     // No API key has the id 0, so this reads no ban.

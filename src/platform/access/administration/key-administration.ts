@@ -2,12 +2,21 @@ import { EntityManager, type FindOptionsWhere, IsNull } from 'typeorm';
 import { DAY_MS } from '../../config/clock.js';
 import type { StoredPlan } from '../../config/plans.js';
 import { ApiKey } from '../api-key.entity.js';
+import type { Access } from '../caller.js';
 import { KeySecret } from '../key-cache/key-secret.entity.js';
 import { hashKey, keyHint, KeyMaker } from '../key-format.js';
 import { Owner } from '../owner.entity.js';
 import { recordAction } from './operator-actions.repository.js';
 import { getOwner } from './owner-administration.js';
 import { PRODUCT } from '../../../product.js';
+
+/** What operators choose for an API key. Undefined: the default, or no change. */
+interface KeyProperties {
+  note?: string | undefined;
+  access?: Access | undefined;
+  /** From now on. null: the API key does not expire. */
+  lifetimeMs?: number | null | undefined;
+}
 
 /** A new API key. Only now is the key itself known. */
 export interface IssuedKey extends ApiKey {
@@ -27,9 +36,8 @@ export class KeyAdministration {
    * Issues an API key and creates its owner if the owner does not exist.
    *
    * @param plan required for a new owner. For an existing owner, it must be the current plan
-   * @param lifetimeMs undefined: the API key does not expire
    */
-  async issue(name: string, plan?: StoredPlan, lifetimeMs?: number): Promise<IssuedKey> {
+  async issue(name: string, plan?: StoredPlan, properties: KeyProperties = {}): Promise<IssuedKey> {
     return this.database.transaction('READ COMMITTED', async (transaction) => {
       // Waits for a command that creates the owner at the same time, and adds none then.
       const insert = transaction.createQueryBuilder().insert().into(Owner).orIgnore();
@@ -42,8 +50,9 @@ export class KeyAdministration {
           `The owner "${name}" has the plan ${owner.plan} or different limits. Omit --plan, or change the plan with \`${PRODUCT.command} owners set-plan\`.`,
         );
       }
-      const issued = await insertKey(transaction, { owner }, lifetimeMs);
-      const details = { plan: owner.plan, isNewOwner, expiresAt: issued.expiresAt };
+      const issued = await insertKey(transaction, { owner }, properties);
+      const { access, expiresAt } = issued;
+      const details = { plan: owner.plan, isNewOwner, access, expiresAt };
       await recordChange(transaction, 'keys issue', issued, details);
       return issued;
     });
@@ -56,14 +65,36 @@ export class KeyAdministration {
     return findKeys(this.database, { ownerId });
   }
 
+  /** Changes properties of an API key. The audit trail does not contain the text of the note. */
+  async change(keyId: bigint, properties: KeyProperties): Promise<ApiKey> {
+    return this.database.transaction('READ COMMITTED', async (transaction) => {
+      const old = await lockKey(transaction, keyId);
+      await transaction.update(ApiKey, { id: keyId }, columnsOf(properties));
+      const key = await getKey(transaction, keyId);
+      const isChanged = (name: 'note' | 'access' | 'expiresAt') =>
+        key[name]?.valueOf() !== old[name]?.valueOf();
+      const changed = (['note', 'access', 'expiresAt'] as const).filter(isChanged);
+      if (changed.length === 0) return key;
+      const { access, expiresAt } = key;
+      const details = {
+        changed,
+        ...(isChanged('access') && { previousAccess: old.access, access }),
+        ...(isChanged('expiresAt') && { previousExpiresAt: old.expiresAt, expiresAt }),
+      };
+      await recordChange(transaction, 'keys change', key, details);
+      return key;
+    });
+  }
+
   /**
-   * Replaces an API key. The new key has the same owner, lineage, ban and lifetime. The old key
+   * Replaces an API key. The new key has the same owner, lineage, ban, access and note. The old key
    * expires after the overlap, if it does not expire earlier.
    *
    * @param overlapMs how long both keys are valid; 0: the old key expires at once
+   * @param lifetimeMs by default that of the old key
    * @throws Error if the key has expired, or was revoked or rotated
    */
-  async rotate(keyId: bigint, overlapMs = DAY_MS): Promise<IssuedKey> {
+  async rotate(keyId: bigint, overlapMs = DAY_MS, lifetimeMs?: number): Promise<IssuedKey> {
     return this.database.transaction('READ COMMITTED', async (transaction) => {
       const old = await lockKey(transaction, keyId);
       if (old.status !== 'active') {
@@ -71,10 +102,14 @@ export class KeyAdministration {
           `The key ${keyId} is ${old.status}. ${old.successorId === null ? `Issue a new one with \`${PRODUCT.command} keys issue\`.` : `Its successor is key ${old.successorId}.`}`,
         );
       }
-      const lifetimeMs = old.expiresAt && old.expiresAt.getTime() - old.createdAt.getTime();
-      const { owner, unbanCount, firstKeyId } = old;
+      const { owner, unbanCount, firstKeyId, access, createdAt } = old;
+      const oldLifetimeMs = old.expiresAt && old.expiresAt.getTime() - createdAt.getTime();
       const shared = { owner, unbanCount, firstKeyId: firstKeyId ?? keyId };
-      const issued = await insertKey(transaction, shared, lifetimeMs ?? undefined);
+      const issued = await insertKey(transaction, shared, {
+        access,
+        note: old.note ?? undefined,
+        lifetimeMs: lifetimeMs ?? oldLifetimeMs,
+      });
       const { id: newKeyId, expiresAt } = issued;
       const endsAt = () => `least(expires_at, ${inMs(overlapMs)})`;
       await transaction.update(ApiKey, { id: keyId }, { successorId: newKeyId, expiresAt: endsAt });
@@ -139,21 +174,25 @@ async function lockKey(transaction: EntityManager, keyId: bigint): Promise<ApiKe
 
 async function insertKey(
   transaction: EntityManager,
-  properties: Partial<ApiKey>,
-  lifetimeMs?: number,
+  shared: Pick<ApiKey, 'owner'> & Partial<ApiKey>,
+  properties: KeyProperties,
 ): Promise<IssuedKey> {
   const { secret } = await transaction.findOneByOrFail(KeySecret, {});
   const key = new KeyMaker(secret).create();
-  const expiresAt = lifetimeMs === undefined ? null : () => inMs(lifetimeMs);
-  const own = {
-    hash: Buffer.from(hashKey(key), 'hex'),
-    hint: keyHint(key),
-    hasProof: true,
-    expiresAt,
-  };
-  const { identifiers } = await transaction.insert(ApiKey, { ...properties, ...own });
+  const own = { hash: Buffer.from(hashKey(key), 'hex'), hint: keyHint(key), hasProof: true };
+  const columns = { ...shared, ...own, ...columnsOf(properties) };
+  const { identifiers } = await transaction.insert(ApiKey, columns);
   const { id } = identifiers[0] as ApiKey;
   return Object.assign(await getKey(transaction, id), { key });
+}
+
+function columnsOf({ note, access, lifetimeMs }: KeyProperties) {
+  const expiresAt = typeof lifetimeMs === 'number' ? () => inMs(lifetimeMs) : lifetimeMs;
+  return {
+    ...(note !== undefined && { note }),
+    ...(access && { access }),
+    ...(expiresAt !== undefined && { expiresAt }),
+  };
 }
 
 /** Returns SQL for a time after that of the transaction. */

@@ -8,15 +8,16 @@ const LIST = `
   SELECT id, performed_at AS "performedAt", actor, action, details ->> 'owner' AS owner,
          details::text AS details
     FROM operator_actions
-   WHERE $1::text IS NULL OR details ->> 'owner' = $1
+   WHERE $1::bigint IS NULL OR (details ->> 'ownerId')::bigint = $1
    ORDER BY id DESC`;
 
 /**
- * Returns the audit trail, the newest change first: all, or those of an owner and its API keys. In
+ * Returns the audit trail, the newest change first: all, or those of an owner and its API keys, also
+ * under earlier names. In
  * SQL, because TypeORM rounds an int64 in JSON. Times are text, because tables show dates as days.
  */
-export async function listActions(database: StatementRunner, owner: string | null = null) {
-  const rows = await queryRows<{ performedAt: Date; details: string }>(database, LIST, [owner]);
+export async function listActions(database: StatementRunner, ownerId: bigint | null = null) {
+  const rows = await queryRows<{ performedAt: Date; details: string }>(database, LIST, [ownerId]);
   const exact = (text: string) => parse(text, null, parseNumberAndBigInt);
   return rows.map((row) => {
     return { ...row, performedAt: row.performedAt.toISOString(), details: exact(row.details) };

@@ -3,6 +3,9 @@ import type { StoredPlan } from '../../config/plans.js';
 import { Owner } from '../owner.entity.js';
 import { recordAction } from './operator-actions.repository.js';
 
+/** SQLSTATE */
+const UNIQUE_VIOLATION = '23505';
+
 /** The operations on owners for operators. They work like those on API keys. */
 export class OwnerAdministration {
   constructor(private readonly database: EntityManager) {}
@@ -23,6 +26,22 @@ export class OwnerAdministration {
       const changed = { ownerId: owner.id, owner: name, previousPlan: owner.plan, ...plan };
       await recordAction(transaction, 'owners set-plan', changed);
       return transaction.save(Object.assign(owner, plan));
+    });
+  }
+
+  /** @throws Error if an owner with the new name exists */
+  async rename(name: string, newName: string): Promise<Owner> {
+    return this.database.transaction('READ COMMITTED', async (transaction) => {
+      const owner = await getOwner(transaction, name, 'lock');
+      const taken = new Error(`The owner "${newName}" already exists.`);
+      if (newName === name) throw taken;
+      const { id } = owner;
+      await transaction.update(Owner, { id }, { name: newName }).catch((error: unknown) => {
+        throw (error as { code?: unknown }).code === UNIQUE_VIOLATION ? taken : error;
+      });
+      const changed = { ownerId: id, owner: newName, previousName: name };
+      await recordAction(transaction, 'owners rename', changed);
+      return Object.assign(owner, { name: newName });
     });
   }
 }
