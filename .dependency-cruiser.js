@@ -31,7 +31,9 @@ const ALLOWED = {
   access: ['config', 'database', 'errors', 'logging', 'http/request'],
   'rate-limit': [
     ...['config', 'errors', 'logging', 'tracing', 'http/request'],
-    ...['caller', 'authenticator', 'public\\.decorator'].map((f) => `access/${f}`),
+    ...['caller', 'authenticator', 'public\\.decorator', 'usage/key-usage'].map(
+      (f) => `access/${f}`,
+    ),
   ],
   idempotency: ['config', 'database', 'errors', 'http'],
   events: ['config', 'database', 'errors', 'logging', 'tracing', 'http'],

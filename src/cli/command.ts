@@ -30,10 +30,7 @@ export function addCommand(
   });
 }
 
-/**
- * What makes a table fit into a terminal of 80 columns, one step after the other: omit a column, or
- * shorten the names of owners and the notes to a number of characters.
- */
+/** How a table fits into 80 columns, step by step: omit a column, or shorten owners and notes to a length. */
 const STEPS = ['revokedAt', 'createdAt', 'plan', 16, 'hint', 12, 'expiresAt'];
 const SHORTENED = ['owner', 'note'];
 const MAX_TEXT = 24;
@@ -49,17 +46,14 @@ function resultText(result: object): string {
     shortText(item[name], SHORTENED.includes(name) ? maxText : MAX_TEXT);
   const table = () =>
     aligned([names, ...items.map((item) => names.map((name) => cell(item, name)))]);
+  const isWide = () => /.{81}/.test(table());
   const complete = table();
   for (const step of STEPS) {
-    if (!isWide(table())) return table();
+    if (!isWide()) return table();
     if (typeof step === 'number') maxText = step;
     else names = names.filter((name) => name !== step);
   }
-  return isWide(table()) ? complete : table();
-}
-
-function isWide(table: string): boolean {
-  return /.{81}/.test(table);
+  return isWide() ? complete : table();
 }
 
 function aligned(table: readonly unknown[][]): string {
@@ -70,9 +64,11 @@ function aligned(table: readonly unknown[][]): string {
   return rows.map((row) => line(row).join('  ').trimEnd()).join('\n');
 }
 
-/** Returns a date as a day, and other text with a maximum length. */
+/** Returns a date as a day, a rate limit window as its use, and other text with a maximum length. */
 function shortText(value: unknown, maxLength: number): unknown {
   if (value instanceof Date) return cellText(value).slice(0, 10);
+  const { used, limit } = (value ?? {}) as { used?: number; limit?: number };
+  if (used !== undefined) return `${used} of ${limit}`;
   if (typeof value !== 'string' || value.length <= maxLength) return value;
   return `${value.slice(0, maxLength - 1)}…`;
 }

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Access } from '../platform/access/caller.js';
-import { hasKeyForm } from '../platform/access/key-format.js';
 import {
   MAX_CUSTOM_LIMIT,
   type Plan,
@@ -33,24 +32,21 @@ export function parseDuration(text: string): number {
   throw new InvalidArgumentError('Expected a duration such as 2w, 90d or 24h, at most 36500d.');
 }
 
-/** Without control and format characters, which could change what a terminal shows. */
-const OWNER_NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,255}$/u;
-const NOTE = /^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u;
 const API_KEY = new RegExp(`${PRODUCT.keyPrefix}[0-9A-Za-z]{36}`);
 
-export function parseOwner(text: string): string {
-  const name = text.trim();
-  if (hasKeyForm(name)) throw new InvalidArgumentError('An API key is not the name of an owner.');
-  if (OWNER_NAME.test(name)) return name;
-  throw new InvalidArgumentError('Expected 1 to 255 characters without control characters.');
+/** Returns a parser of a text without characters that could change what a terminal shows. */
+function textUpTo(max: number, noKey: string): (text: string) => string {
+  const form = new RegExp(`^[^\\p{C}\\p{Zl}\\p{Zp}]{1,${max}}$`, 'u');
+  return (text) => {
+    const trimmed = text.trim();
+    if (API_KEY.test(trimmed)) throw new InvalidArgumentError(noKey);
+    if (form.test(trimmed)) return trimmed;
+    throw new InvalidArgumentError(`Expected 1 to ${max} characters without control characters.`);
+  };
 }
 
-export function parseNote(text: string): string {
-  const note = text.trim();
-  if (API_KEY.test(note)) throw new InvalidArgumentError('A note must not contain an API key.');
-  if (NOTE.test(note)) return note;
-  throw new InvalidArgumentError('Expected 1 to 200 characters without control characters.');
-}
+export const parseOwner = textUpTo(255, 'An API key is not the name of an owner.');
+export const parseNote = textUpTo(200, 'A note must not contain an API key.');
 
 /** Returns a parser of integers from 1 to max. */
 export function countUpTo(max: number): (text: string) => number {
@@ -74,6 +70,7 @@ export interface Options {
   /** In milliseconds. */
   overlap?: number;
   status?: string;
+  days?: number;
   note?: string;
   access?: Access;
   readOnly?: true;

@@ -63,6 +63,24 @@ describeWithRedis('with REDIS_URL', () => {
     expect(minute).toMatchObject({ used: 3, limit: 2, remaining: 0 });
   });
 
+  test('owners usage › lists all owners, the most used in the day first, in 80 columns', async () => {
+    await database.query('TRUNCATE api_keys, owners');
+    const keys = [];
+    for (const name of ['a', 'Municipal animal shelter, north', 'c'])
+      keys.push((await issue(cli, name, '5')).key);
+    await send(keys[1]!, 3);
+    await send(keys[2]!, 1);
+    const usages = (await cli.json('owners', 'usage')) as { owner: string; day: object }[];
+    expect(usages.map(({ owner }) => owner)).toEqual(['Municipal animal shelter, north', 'c', 'a']);
+    expect(usages[0]).toEqual(await cli.json('owners', 'usage', 'Municipal animal shelter, north'));
+    const { stdout } = await cli.run('owners', 'usage');
+    expect(stdout.split('\n')[1]).toMatch(
+      /^Municipal animal shelte… +enterprise +3 of 5 +3 of 100$/,
+    );
+    await database.query('TRUNCATE api_keys, owners');
+    expect(await cli.json('owners', 'usage')).toEqual([]);
+  });
+
   test('keys list and keys inspect › show the ban of a lineage until it is lifted', async () => {
     const { id, key } = await issue(cli, 'banned', '1');
     const { id: otherId } = await cli.json('keys', 'issue', '--owner', 'banned');

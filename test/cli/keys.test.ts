@@ -284,31 +284,56 @@ describe('keys change', () => {
       note,
     });
     expect(await change('--note', note, '--no-expiry')).toMatchObject({ note });
-    const { expiresAt } = noted;
-    const key = { ownerId: 1, keyId: 1, owner: 'acme' };
-    const access = { previousAccess: 'read-write', access: 'read' };
-    expect((await actions()).map(({ action, details }) => [action, details])).toEqual([
-      ['keys change', { ...key, changed: ['access'], ...access }],
+    expect(await change('--expires-in', '0')).toMatchObject({ status: 'expired', expiresAt: TIME });
+    const details = (changed: string[], access: string, expiresAt: unknown) => ({
+      ...{ ownerId: 1, keyId: 1, owner: 'acme', changed, access, expiresAt },
+    });
+    expect(await actions()).toEqual(
       [
-        'keys change',
-        { ...key, changed: ['note', 'expiresAt'], previousExpiresAt: null, expiresAt },
-      ],
-      [
-        'keys change',
-        {
-          ...{ ...key, changed: ['access', 'expiresAt'] },
-          ...{ previousAccess: 'read', access: 'read-write' },
-          ...{ previousExpiresAt: expiresAt, expiresAt: null },
-        },
-      ],
-    ]);
+        details(['access'], 'read', null),
+        details(['note', 'expiresAt'], 'read', noted.expiresAt),
+        details(['access', 'expiresAt'], 'read-write', null),
+        details(['expiresAt'], 'read-write', TIME),
+      ].map((each) => ({ actor: OPERATOR, action: 'keys change', details: each })),
+    );
+  });
+});
+
+describe('keys usage', () => {
+  beforeEach(async () => {
+    await database.query('TRUNCATE api_key_usage');
+    for (const owner of ['acme', 'acme', 'zoo']) await insertKey(owner);
+    // Two processes have counted requests of key 1 today.
+    await database.query(
+      `INSERT INTO api_key_usage
+       SELECT (now() AT TIME ZONE 'UTC')::date - age, id, gen_random_uuid(), requests, rejections
+         FROM (VALUES (1, 0, 9223372036854775000, 1), (1, 0, 7, 1), (1, 29, 5, 0), (1, 30, 8, 0), (3, 1, 9, 2))
+           AS usage (id, age, requests, rejections)`,
+    );
+  });
+  const usageOf = async (...args: string[]) =>
+    (await cli.run('keys', 'usage', ...args, '--json')).stdout;
+  const day = (age: number) => new Date(Date.now() - age * DAY_MS).toISOString().slice(0, 10);
+
+  test('shows an API key by UTC day, the latest first, exactly', async () => {
+    const today = `{"day":"${day(0)}","requests":9223372036854775007,"rejections":2}`;
+    const earlier = `{"day":"${day(29)}","requests":5,"rejections":0}`;
+    expect(await usageOf('1')).toBe(`[${today},${earlier}]\n`);
+    expect(await usageOf('1', '--days', '1')).toBe(`[${today}]\n`);
+    expect(await cli.json('keys', 'usage', '1', '--days', '31')).toHaveLength(3);
+    expect(await usageOf('2')).toBe('[]\n');
   });
 
-  test('--expires-in 0 makes the key expire at once', async () => {
-    await insertKey();
-    expect(await cli.json('keys', 'change', '1', '--expires-in', '0')).toMatchObject({
-      status: 'expired',
-    });
+  test('shows all API keys, or those of an owner, the most used first, in 80 columns', async () => {
+    await cli.json('keys', 'change', '3', '--note', 'Kiosk');
+    const zoo = { id: 3, owner: 'zoo', access: 'read-write', note: 'Kiosk' };
+    const ids = (await cli.json('keys', 'usage')).map(({ id }: { id: number }) => id);
+    expect(ids).toEqual([1, 3]);
+    expect(await cli.json('keys', 'usage', '--owner', 'zoo')).toEqual([
+      { ...zoo, requests: 9, rejections: 2 },
+    ]);
+    const { stdout } = await cli.run('keys', 'usage');
+    expect(stdout).toMatch(/^id {2}owner {2}access +note +requests +rejections\n1 /);
   });
 });
 
@@ -467,7 +492,7 @@ describe('keys inspect', () => {
   });
 });
 
-test.each(['rotate', 'revoke', 'unban', 'inspect', 'change --no-expiry'])(
+test.each(['rotate', 'revoke', 'unban', 'inspect', 'usage', 'change --no-expiry'])(
   'keys %s › exits with 1 and one line for a key that does not exist',
   async (command) => {
     expect(await cli.failure(1, 'keys', ...command.split(' '), '4711')).toBe(

@@ -20,6 +20,8 @@ test.each<[args: string, line: RegExp]>([
   ['keys list --status gone', /active, banned, expired, revoked, rotated/],
   ['keys rotate abc', RegExp(`'id'.*that \`${PRODUCT.command} keys list\` shows`)],
   ['keys rotate 1 --overlap -1h', /--overlap/],
+  ['keys usage 1 --owner a', /the id of a key or --owner, not both/],
+  ['keys usage --days 401', /--days.*integer from 1 to 400/],
   ['keys change 1', /expected --note, --access, --expires-in or --no-expiry/],
   ['keys change 1 --access write', /--access.*read, read-write/],
   ['keys change 1 --no-expiry --expires-in 1d', /--no-expiry.*cannot be used with.*--expires-in/],
@@ -70,7 +72,14 @@ test('without a command, the help is printed, and every command accepts --json',
   expect(await cli.run()).toEqual(help);
   for (const command of [
     ...['keys issue', 'keys list', 'keys change', 'keys rotate', 'keys revoke', 'keys unban'],
-    ...['keys inspect', 'owners list', 'owners set-plan', 'owners rename', 'owners usage'],
+    ...[
+      'keys usage',
+      'keys inspect',
+      'owners list',
+      'owners set-plan',
+      'owners rename',
+      'owners usage',
+    ],
     'audit list',
     ...['db migrate', 'db status', 'db seed'],
   ]) {

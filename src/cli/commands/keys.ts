@@ -9,6 +9,7 @@ import { readCounters } from '../counters.js';
 import {
   addPlanOptions,
   confirm,
+  countUpTo,
   type Options,
   parseDuration,
   parseId,
@@ -46,6 +47,22 @@ export function addKeysCommands(keys: Command): void {
   })
     .option('--owner <name>', 'only keys of this owner', parseOwner)
     .addOption(new Option('--status <status>', 'only keys with this status').choices(STATUSES));
+
+  const usage = addCommand(
+    keys,
+    'usage',
+    'show the requests of a key by day, or of all keys, the most used first',
+    async (store, id: bigint | undefined, { owner, days = 0 }: Options) => [
+      await store.keys.usage(days, id ?? owner),
+    ],
+  )
+    .argument('[id]', 'the id of the key', parseId)
+    .option('--owner <name>', 'only keys of this owner', parseOwner)
+    .option('--days <n>', 'the last UTC days, today is one', countUpTo(400), 30)
+    .hook('preAction', () => {
+      if (usage.args.length === 0 || usage.getOptionValue('owner') === undefined) return;
+      usage.error('error: expected the id of a key or --owner, not both');
+    });
 
   const change = addCommand(
     keys,

@@ -1,6 +1,11 @@
 import type { Command } from 'commander';
 import type { Owner } from '../../platform/access/owner.entity.js';
 import { limitsOf, type Plan } from '../../platform/config/plans.js';
+import type {
+  BudgetKey,
+  QuotaState,
+  RateLimitDecision,
+} from '../../platform/rate-limit/limit-storage.js';
 import { addCommand } from '../command.js';
 import { readCounters } from '../counters.js';
 import { addPlanOptions, parseOwner, type Options, storedPlan } from '../options.js';
@@ -26,22 +31,30 @@ export function addOwnersCommands(owners: Command): void {
     .argument('<name>', 'the name of the owner', parseOwner)
     .argument('<new>', 'the new name', parseOwner);
 
-  addCommand(owners, 'usage', 'show the requests used', async (store, name: string) => {
-    const { id: ownerId, plan, ...owner } = await store.owners.get(name);
-    // No API key has the id 0, so this reads no ban.
-    const noKey = { firstKeyId: 0n, unbanCount: 0 };
-    const key = { ...noKey, ownerId, limits: limitsOf({ ...owner, plan }) };
-    const { decisions = [], problem } = await readCounters([key]);
+  addCommand(owners, 'usage', 'show the requests used', async (store, name?: string) => {
+    const selected =
+      name === undefined ? await store.owners.list() : [await store.owners.get(name)];
+    const { decisions, problem } = await readCounters(selected.map(budgetKey));
     if (problem !== undefined) throw new Error(problem);
-    const usage: Record<string, unknown> = { owner: name, plan };
-    for (const { quota, used, endsAtMs } of decisions[0]?.windows ?? []) {
-      const { limit } = quota;
-      // null: the window starts with the next request.
-      const resetsAt = used > 0 ? new Date(endsAtMs) : null;
-      usage[quota.name] = { used, limit, remaining: Math.max(0, limit - used), resetsAt };
-    }
-    return [usage];
-  }).argument('<name>', 'the name of the owner', parseOwner);
+    const usages = selected.map((owner, index) => usageJson(owner, decisions[index]));
+    usages.sort((a, b) => b.day.used - a.day.used || b.minute.used - a.minute.used);
+    return [name === undefined ? usages : (usages[0] ?? {})];
+  }).argument('[name]', 'the name of the owner (default: all, the most used first)', parseOwner);
+}
+
+function budgetKey(owner: Owner): BudgetKey {
+  // No API key has the id 0, so this reads no ban.
+  return { ownerId: owner.id, limits: limitsOf(owner), firstKeyId: 0n, unbanCount: 0 };
+}
+
+function usageJson({ name, plan }: Owner, decision: RateLimitDecision | undefined) {
+  const windowJson = (index: number) => {
+    const { quota, used, endsAtMs } = decision?.windows[index] as QuotaState;
+    const remaining = Math.max(0, quota.limit - used);
+    // null: the window starts with the next request.
+    return { used, limit: quota.limit, remaining, resetsAt: used > 0 ? new Date(endsAtMs) : null };
+  };
+  return { owner: name, plan, minute: windowJson(0), day: windowJson(1) };
 }
 
 function ownerJson(owner: Owner) {

@@ -8,11 +8,17 @@ import { KeyLookupRepository } from './key-cache/key-lookup.repository.js';
 import { KeySecret } from './key-cache/key-secret.entity.js';
 import { OperatorAction } from './administration/operator-action.entity.js';
 import { Owner } from './owner.entity.js';
+import { KeyUsage } from './usage/key-usage.js';
+import { KeyUsageOfDay } from './usage/key-usage.entity.js';
+import { KeyUsageRepository } from './usage/key-usage.repository.js';
 
 /** Owners, their plans and API keys; identifies the caller of a request. */
 @Module({
-  imports: [TypeOrmModule.forFeature([Owner, ApiKey, KeySecret, OperatorAction])],
-  providers: [Authenticator, IssuedKeys, KeyCache, KeyLookupRepository],
-  exports: [Authenticator, KeyCache],
+  imports: [TypeOrmModule.forFeature([Owner, ApiKey, KeySecret, OperatorAction, KeyUsageOfDay])],
+  providers: [
+    ...[Authenticator, IssuedKeys, KeyCache, KeyLookupRepository],
+    ...[KeyUsage, KeyUsageRepository],
+  ],
+  exports: [Authenticator, KeyCache, KeyUsage],
 })
 export class AccessModule {}

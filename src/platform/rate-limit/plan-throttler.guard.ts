@@ -11,6 +11,7 @@ import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { loggedCaller } from '../access/authenticator.js';
 import type { KeyState } from '../access/caller.js';
 import { SKIP_THROTTLE } from '../access/public.decorator.js';
+import { KeyUsage } from '../access/usage/key-usage.js';
 import { MINUTE_MS } from '../config/clock.js';
 import { Settings } from '../config/settings.js';
 import { ERRORS } from '../errors/catalogue.js';
@@ -49,6 +50,7 @@ export class PlanThrottlerGuard implements CanActivate, OnModuleInit {
 
   constructor(
     private readonly storage: LimitStorage,
+    private readonly usage: KeyUsage,
     private readonly settings: Settings,
     private readonly discovery: DiscoveryService,
   ) {
@@ -95,7 +97,9 @@ export class PlanThrottlerGuard implements CanActivate, OnModuleInit {
       const bannedUntil = new Date(decision.bannedUntilMs).toISOString();
       this.logger.warn({ msg: 'API key banned', ...loggedCaller(request), bannedUntil });
     }
-    if (isCounted && rejection) throw rejection;
+    if (!isCounted) return true;
+    if (caller.kind === 'key') this.usage.count(caller.key, rejection !== undefined);
+    if (rejection) throw rejection;
     return true;
   }
 

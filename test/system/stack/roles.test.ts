@@ -133,6 +133,7 @@ const programs = findPostgresPrograms();
     'CREATE TABLE mine (id bigint)',
     'INSERT INTO owners (name, plan) VALUES ($$mine$$, $$business$$)',
     'UPDATE api_keys SET revoked_at = NULL',
+    'UPDATE api_keys SET access = $$read-write$$',
     'INSERT INTO key_secret VALUES ($$x$$)',
     'SET ROLE pets_owner',
     'COPY (SELECT 1) TO PROGRAM $$true$$',

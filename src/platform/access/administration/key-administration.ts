@@ -8,6 +8,7 @@ import { hashKey, keyHint, KeyMaker } from '../key-format.js';
 import { Owner } from '../owner.entity.js';
 import { recordAction } from './operator-actions.repository.js';
 import { getOwner } from './owner-administration.js';
+import { usageByDay, usageByKey } from './usage.repository.js';
 import { PRODUCT } from '../../../product.js';
 
 /** What operators choose for an API key. Undefined: the default, or no change. */
@@ -65,23 +66,26 @@ export class KeyAdministration {
     return findKeys(this.database, { ownerId });
   }
 
+  /** Returns the usage on the last UTC days: of an API key by day, or of an owner's or all by key. */
+  async usage(days: number, selected?: bigint | string): Promise<object[]> {
+    if (typeof selected === 'bigint')
+      return usageByDay(this.database, days, (await getKey(this.database, selected)).id);
+    const owner = selected === undefined ? null : await getOwner(this.database, selected);
+    return usageByKey(this.database, days, owner?.id ?? null);
+  }
+
   /** Changes properties of an API key. The audit trail does not contain the text of the note. */
   async change(keyId: bigint, properties: KeyProperties): Promise<ApiKey> {
     return this.database.transaction('READ COMMITTED', async (transaction) => {
       const old = await lockKey(transaction, keyId);
       await transaction.update(ApiKey, { id: keyId }, columnsOf(properties));
       const key = await getKey(transaction, keyId);
-      const isChanged = (name: 'note' | 'access' | 'expiresAt') =>
-        key[name]?.valueOf() !== old[name]?.valueOf();
-      const changed = (['note', 'access', 'expiresAt'] as const).filter(isChanged);
-      if (changed.length === 0) return key;
+      const changed = (['note', 'access', 'expiresAt'] as const).filter(
+        (name) => key[name]?.valueOf() !== old[name]?.valueOf(),
+      );
       const { access, expiresAt } = key;
-      const details = {
-        changed,
-        ...(isChanged('access') && { previousAccess: old.access, access }),
-        ...(isChanged('expiresAt') && { previousExpiresAt: old.expiresAt, expiresAt }),
-      };
-      await recordChange(transaction, 'keys change', key, details);
+      if (changed.length > 0)
+        await recordChange(transaction, 'keys change', key, { changed, access, expiresAt });
       return key;
     });
   }
@@ -102,14 +106,11 @@ export class KeyAdministration {
           `The key ${keyId} is ${old.status}. ${old.successorId === null ? `Issue a new one with \`${PRODUCT.command} keys issue\`.` : `Its successor is key ${old.successorId}.`}`,
         );
       }
-      const { owner, unbanCount, firstKeyId, access, createdAt } = old;
-      const oldLifetimeMs = old.expiresAt && old.expiresAt.getTime() - createdAt.getTime();
-      const shared = { owner, unbanCount, firstKeyId: firstKeyId ?? keyId };
-      const issued = await insertKey(transaction, shared, {
-        access,
-        note: old.note ?? undefined,
-        lifetimeMs: lifetimeMs ?? oldLifetimeMs,
-      });
+      const oldLifetimeMs = old.expiresAt && old.expiresAt.getTime() - old.createdAt.getTime();
+      const { owner, unbanCount, firstKeyId, access, note } = old;
+      const shared = { owner, unbanCount, firstKeyId: firstKeyId ?? keyId, access, note };
+      const lifetime = { lifetimeMs: lifetimeMs ?? oldLifetimeMs };
+      const issued = await insertKey(transaction, shared, lifetime);
       const { id: newKeyId, expiresAt } = issued;
       const endsAt = () => `least(expires_at, ${inMs(overlapMs)})`;
       await transaction.update(ApiKey, { id: keyId }, { successorId: newKeyId, expiresAt: endsAt });

@@ -12,8 +12,7 @@ const LIST = `
    ORDER BY id DESC`;
 
 /**
- * Returns the audit trail, the newest change first: all, or those of an owner and its API keys, also
- * under earlier names. In
+ * Returns the audit trail, the newest change first: all, or those of an owner and its API keys. In
  * SQL, because TypeORM rounds an int64 in JSON. Times are text, because tables show dates as days.
  */
 export async function listActions(database: StatementRunner, ownerId: bigint | null = null) {

@@ -1,0 +1,49 @@
+import { Injectable } from '@nestjs/common';
+import { EntityManager } from 'typeorm';
+import { queryRows } from '../../database/sql.js';
+
+/** An attempt whose connection broke can end after a later one, whose counts are not lower. */
+const SAVE = `
+  INSERT INTO api_key_usage AS stored (day, key_id, counter, requests, rejections)
+  SELECT 'epoch'::date + day, key_id, counter, requests, rejections
+    FROM unnest($1::int[], $2::bigint[], $3::uuid[], $4::bigint[], $5::bigint[])
+      AS counted (day, key_id, counter, requests, rejections)
+   ORDER BY day, key_id
+      ON CONFLICT ON CONSTRAINT api_key_usage_pkey DO UPDATE
+     SET requests = greatest(stored.requests, excluded.requests),
+         rejections = greatest(stored.rejections, excluded.rejections)`;
+
+/** By ctid, which is stable while rows are locked. */
+const DELETE_BEFORE = `
+  DELETE FROM api_key_usage
+   WHERE ctid = ANY (ARRAY(
+           SELECT ctid FROM api_key_usage
+            WHERE day < 'epoch'::date + $1::int ORDER BY day LIMIT $2 FOR UPDATE SKIP LOCKED))`;
+
+/** What a counter has counted so far. */
+export interface UsageCount {
+  /** In UTC days since the Unix epoch. */
+  readonly day: number;
+  readonly keyId: bigint;
+  readonly counter: string;
+  requests: number;
+  rejections: number;
+}
+
+/** Stores how often API keys are used. */
+@Injectable()
+export class KeyUsageRepository {
+  constructor(private readonly manager: EntityManager) {}
+
+  /** Replaces lower counts of the same counters. Repeating it changes nothing. */
+  async save(counts: readonly UsageCount[]): Promise<void> {
+    const names = ['day', 'keyId', 'counter', 'requests', 'rejections'] as const;
+    const columns = names.map((name) => counts.map((count) => count[name]));
+    await queryRows(this.manager, SAVE, columns);
+  }
+
+  /** Deletes up to `limit` counts of earlier days that no other replica deletes. */
+  async deleteBefore(day: number, limit: number): Promise<void> {
+    await queryRows(this.manager, DELETE_BEFORE, [day, limit]);
+  }
+}
