@@ -28,16 +28,11 @@ export class PetsService {
    * Adds an animal. Requests with the same idempotency key add it once. @throws ServiceError
    * idempotency_key_reused or idempotency_key_in_progress
    */
-  add(
-    pet: NewPet,
-    { keyId, ownerId }: Caller,
-    idempotencyKey?: IdempotencyKey,
-  ): Promise<PublicPet> {
-    if (idempotencyKey === undefined) return this.pets.insert(pet, keyId);
+  add(pet: NewPet, { keyId, ownerId }: Caller, key?: IdempotencyKey): Promise<PublicPet> {
+    if (key === undefined) return this.pets.insert(pet, keyId);
     const content = [pet.name, pet.categoryId, pet.status];
-    return this.idempotency.once(
-      { ownerId, key: idempotencyKey, operation: 'createPet', content },
-      () => this.pets.insert(pet, keyId),
+    return this.idempotency.once({ ownerId, key, operation: 'createPet', content }, () =>
+      this.pets.insert(pet, keyId),
     );
   }
 

@@ -7,25 +7,12 @@ import {
 import { ApiHeader } from '@nestjs/swagger';
 import { REQUEST_HEADERS } from '../http/request/headers.js';
 import { requestOf } from '../http/request/request-context.js';
-import type { Response } from '../http/request/request.js';
 
 /** The key of a request. `Idempotency.once` announces with it that the response is a replay. */
-export class ReceivedKey {
-  constructor(
-    private readonly text: string,
-    private readonly response: Response,
-  ) {}
-
-  announceReplay(): void {
-    if (!this.response.headersSent) this.response.setHeader('Idempotent-Replayed', 'true');
-  }
-
-  toString(): string {
-    return this.text;
-  }
+export interface IdempotencyKey {
+  toString(): string;
+  announceReplay(): void;
 }
-
-export type IdempotencyKey = ReceivedKey;
 
 /** The metadata key of handlers with a parameter `@IdempotencyKey()`. */
 export const ACCEPTS_KEY = 'accepts-idempotency-key';

@@ -74,7 +74,6 @@ export class Idempotency {
       if (!(await this.repository.save(record, nowMs))) throw IN_PROGRESS;
       return [response, false] as const;
     });
-    // Not before the transaction has ended.
     if (isReplay && typeof key !== 'string') key.announceReplay();
     return (text === '' ? undefined : parseExact(text)) as Result;
   }

@@ -34,10 +34,7 @@ export class PageQuery {
   cursor?: unknown;
 }
 
-/**
- * How a cursor's text is read, by the type of the sort column. A sort column is never null. A timestamp
- * is finite and has milliseconds, as a Date has: `timestamptz(3)`.
- */
+/** How a cursor's text is read, by the type of the sort column. A sort column is never null. */
 const PARSERS = { bigint: parseInt64, text: parseText, timestamp: parseTimestamp };
 
 export type SortColumn = keyof typeof PARSERS;
@@ -80,10 +77,8 @@ export class PageCursor<const Columns extends readonly SortColumn[]> {
   }
 
   /**
-   * Returns a page, and with it where the next one begins.
-   *
-   * @param rows up to `limit + 1` rows after the position of the query
-   * @param positionOf returns the sort columns of a row
+   * Returns a page. `rows` are up to `limit + 1` rows after the position of the query. `positionOf`
+   * returns the sort columns of a row: for a timestamp, a finite Date of a `timestamptz(3)` column.
    */
   page<Row>(
     rows: readonly Row[],
@@ -140,11 +135,8 @@ function parseText(text: string): string | undefined {
   }
 }
 
-/** 4713 BC. PostgreSQL stores no timestamp before November 4714 BC, and every later Date. */
-const FIRST_YEAR = -4712;
-
-/** Reads milliseconds since the epoch. */
+/** Reads milliseconds since the epoch. PostgreSQL stores every Date from the year 4713 BC on. */
 function parseTimestamp(text: string): Date | undefined {
   const timestamp = new Date(Number(text));
-  return timestamp.getUTCFullYear() >= FIRST_YEAR ? timestamp : undefined;
+  return timestamp.getUTCFullYear() >= -4712 ? timestamp : undefined;
 }

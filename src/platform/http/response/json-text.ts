@@ -1,5 +1,5 @@
 import { isBigIntObject, isBoxedPrimitive } from 'node:util/types';
-import { Page } from './page.js';
+import { type NextPage, Page } from './page.js';
 
 /** Text that needs no escaping: no quotation mark, backslash, control character or surrogate. */
 const PLAIN = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/;
@@ -8,51 +8,49 @@ const PLAIN = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/;
 const nameTexts = new Map<string, string>();
 const MAX_NAME_TEXTS = 1_000;
 
-type Pages = Page<unknown>[];
-
 /**
  * Serializes a value as JSON (RFC 8259). Unlike `JSON.stringify`, it writes a bigint as an integer
  * with all digits, and a value that has no JSON, such as undefined, as null. It does not know
  * `JSON.rawJSON`.
  *
- * @param pages gets the pages that the value contains
+ * @param next gets the positions that follow the pages in the value
  */
-export function jsonText(value: unknown, pages: Pages = []): string {
-  return memberText(value, '', pages) ?? 'null';
+export function jsonText(value: unknown, next: NextPage[] = []): string {
+  return memberText(value, '', next) ?? 'null';
 }
 
 /** Returns undefined for a value that has no JSON. The name is for `toJSON`. */
-function memberText(value: unknown, name: string | number, pages: Pages): string | undefined {
+function memberText(value: unknown, name: string | number, next: NextPage[]): string | undefined {
   if (typeof value === 'string') return stringText(value);
   if (typeof value === 'bigint') return value.toString();
   const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function';
-  return isObject ? objectText(value, name, pages) : JSON.stringify(value);
+  return isObject ? objectText(value, name, next) : JSON.stringify(value);
 }
 
-function objectText(object: object, name: string | number, pages: Pages): string | undefined {
+function objectText(object: object, name: string | number, next: NextPage[]): string | undefined {
   const { toJSON } = object as { toJSON?: unknown };
   const value: unknown = typeof toJSON === 'function' ? toJSON.call(object, String(name)) : object;
   if (typeof value === 'function') return undefined;
-  if (typeof value !== 'object' || value === null) return memberText(value, name, pages);
-  if (Array.isArray(value)) return arrayText(value, pages);
+  if (typeof value !== 'object' || value === null) return memberText(value, name, next);
+  if (Array.isArray(value)) return arrayText(value, next);
   // The comparison is faster, and rules out ordinary objects.
   if (value.valueOf !== Object.prototype.valueOf && isBoxedPrimitive(value))
     return isBigIntObject(value) ? String(value) : JSON.stringify(value);
-  return membersText(value as Record<string, unknown>, pages);
+  return membersText(value as Record<string, unknown>, next);
 }
 
-function arrayText(items: readonly unknown[], pages: Pages): string {
-  if (items instanceof Page) pages.push(items);
+function arrayText(items: readonly unknown[], next: NextPage[]): string {
+  if (items instanceof Page && items.next) next.push(items.next);
   let text = '';
   for (let index = 0; index < items.length; index++)
-    text += (text && ',') + (memberText(items[index], index, pages) ?? 'null');
+    text += (text && ',') + (memberText(items[index], index, next) ?? 'null');
   return `[${text}]`;
 }
 
-function membersText(value: Readonly<Record<string, unknown>>, pages: Pages): string {
+function membersText(value: Readonly<Record<string, unknown>>, next: NextPage[]): string {
   let text = '';
   for (const name of Object.keys(value)) {
-    const member = memberText(value[name], name, pages);
+    const member = memberText(value[name], name, next);
     if (member !== undefined) text += (text && ',') + nameText(name) + member;
   }
   return `{${text}}`;

@@ -7,9 +7,8 @@ import { PRODUCT } from '../../../product.js';
 const JSON_TYPE = 'application/json';
 
 /**
- * Sends a body: JSON text, unless a type is declared. A 200 to GET or HEAD gets an ETag, computed from
- * the body and the Link header, unless the handler sets one or `Cache-Control`. It becomes 304 if the
- * client has what its ETag identifies.
+ * Sends a body: JSON text, unless a type is declared. A 200 to GET or HEAD has the ETag of the handler.
+ * Without one and without `Cache-Control`, it is computed from the body and the Link header.
  */
 export function sendBody(request: Request, response: Response, body: string | Uint8Array): void {
   const hasOwn = response.hasHeader('etag') || response.hasHeader('cache-control');
@@ -27,15 +26,12 @@ function isRead(request: Request, response: Response): boolean {
   return (request.method === 'GET' || request.method === 'HEAD') && response.statusCode === 200;
 }
 
-/** Sends 304 to a read if `If-None-Match` lists its ETag. Returns whether it did. */
+/** Sends 304 to a read whose `If-None-Match` lists the ETag. Returns whether it did. */
 export function sendNotModified(request: Request, response: Response): boolean {
-  const listed = request.headers['if-none-match'];
-  const tag = response.getHeader('etag');
-  if (listed === undefined || tag === undefined || !isRead(request, response)) return false;
-  if (!matches(listed, String(tag))) return false;
-  response.statusCode = 304;
-  response.end();
-  return true;
+  const tag = response.getHeader('etag')?.toString();
+  const isKnown = isRead(request, response) && matches(request.headers['if-none-match'], tag);
+  if (isKnown) response.status(304).end();
+  return isKnown;
 }
 
 /** Sends a response without a body: 204, or the status that the handler has set. */
@@ -104,8 +100,9 @@ function endHeld(): void {
 const LISTED_TAG = /(?:^|,)\s*(?:W\/)?("[^"]*"|[^\s",]+)\s*(?=,|$)/g;
 
 /** Returns whether `If-None-Match` lists the tag, by weak comparison (RFC 9110, section 13.1.2). */
-function matches(ifNoneMatch: string, tag: string): boolean {
-  if (ifNoneMatch === '*') return true;
+function matches(ifNoneMatch: string | undefined, tag: string | undefined): boolean {
+  if (ifNoneMatch === undefined || tag === undefined) return false;
   const opaque = tag.replace(/^W\//, '');
-  return [...ifNoneMatch.matchAll(LISTED_TAG)].some(([, listed]) => listed === opaque);
+  const listed = [...ifNoneMatch.matchAll(LISTED_TAG)].map(([, text]) => text);
+  return ifNoneMatch === '*' || listed.includes(opaque);
 }

@@ -9,7 +9,7 @@ import { ERRORS } from '../../errors/catalogue.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { sendBody, sendError, sendNothing, sendNotModified } from '../response/send-json.js';
 import { jsonText } from '../response/json-text.js';
-import type { Page } from '../response/page.js';
+import type { NextPage } from '../response/page.js';
 import { hasBody } from '../request/request-context.js';
 import type { Request, Response } from '../request/request.js';
 import { lingerAfterResponse } from './lingering-close.js';
@@ -110,11 +110,10 @@ export class HttpAdapter extends ExpressAdapter {
       return sendBody(request, response, body);
     }
     if (response.statusCode === 204 || body === undefined) return sendNothing(response);
-    const pages: Page<unknown>[] = [];
-    const text = jsonText(body, pages);
-    const next = pages.find((page) => page.next)?.next;
-    if (next) {
-      const url = `${request.app.publicUrl}${request.path}?${writeQuery(next)}`;
+    const next: NextPage[] = [];
+    const text = jsonText(body, next);
+    if (next[0]) {
+      const url = `${request.app.publicUrl}${request.path}?${writeQuery(next[0])}`;
       // RFC 8288. In addition to the Link of a deprecated route.
       response.appendHeader('Link', `<${url}>; rel="next"`);
     }
