@@ -1,6 +1,4 @@
 import 'reflect-metadata';
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import {
   type DynamicModule,
   type NestApplicationOptions,
@@ -9,14 +7,13 @@ import {
 } from '@nestjs/common';
 import { type AbstractHttpAdapter, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import type { Application } from 'express';
 import type { Logger } from 'pino';
 import type { Settings } from './config/settings.js';
 import { InterfaceDescription } from './http/openapi/interface-description.js';
+import { PublicUrl } from './http/request/public-url.js';
 import { currentRequestIds } from './http/request/request-context.middleware.js';
-import { ConnectionsMiddleware } from './http/server/connections.middleware.js';
 import { NestLogger } from './logging/nest-logger.js';
-import { AT_CLOSE, MIDDLEWARE, RESPONSE } from './pipeline.js';
+import { MIDDLEWARE, RESPONSE } from './pipeline.js';
 import { type Prepared, withPrepared } from './process.module.js';
 
 type CreateNestApp = (
@@ -37,7 +34,9 @@ export async function createApp(
   create: CreateNestApp = (...args) => NestFactory.create<NestExpressApplication>(...args),
 ): Promise<NestExpressApplication> {
   const { settings, logger } = prepared;
-  const app = await create(withPrepared(root, prepared), new RESPONSE(settings), {
+  // The providers exist when the first request arrives.
+  const adapter = new RESPONSE(settings, (type) => app.get(type));
+  const app: NestExpressApplication = await create(withPrepared(root, prepared), adapter, {
     // BodyGuard reads the body, after the guards that can reject the request.
     bodyParser: false,
     logger: new NestLogger(logger, currentRequestIds),
@@ -60,22 +59,10 @@ export async function createApp(
 function setUp(app: NestExpressApplication, settings: Settings, logger: Logger): void {
   // A controller without a version, as the Nest CLI generates it, belongs to v1.
   app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
-  const server = app.getHttpServer();
-  server.once('listening', () => {
-    const express = app.getHttpAdapter().getInstance() as Application;
-    const address = addressOf(server);
-    const isLoopback = /\/(?:\[::ffff:)?127\.|\/\[::1\]/.test(address);
-    if (isLoopback && settings.server.trustProxy === 0) express.publicUrl ||= address;
-    if (express.publicUrl) return;
+  app.getHttpServer().once('listening', () => {
+    if (app.get(PublicUrl).value) return;
     logger.warn('PUBLIC_URL is not set: the URLs in Link headers are relative');
   });
   for (const step of MIDDLEWARE.map((type) => app.get(type))) app.use(step.use.bind(step));
-  app.get(ConnectionsMiddleware).observers = AT_CLOSE.map((observer) => app.get(observer));
   if (settings.server.docs) app.get(InterfaceDescription).read(app);
-}
-
-/** Returns the URL that a server listens on. */
-export function addressOf(server: Server): string {
-  const { address, port, family } = server.address() as AddressInfo;
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }

@@ -6,7 +6,7 @@ import type { Type } from '@nestjs/common';
 import type { NestApplicationContext } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
-import { addressOf, createApp } from './app.js';
+import { createApp } from './app.js';
 import type { ServerSettings } from './config/server-settings.js';
 import type { Settings } from './config/settings.js';
 import type { Stop } from './config/stop-signals.js';
@@ -16,8 +16,9 @@ import { makeSchemaCurrent } from './database/schema/migrate.js';
 import { StartError } from './errors/start-error.js';
 import { Readiness } from './health/readiness.js';
 import { DemoKey, welcomeText } from './http/openapi/demo-key.js';
+import { addressOf } from './http/request/public-url.js';
+import { ResponseHooks } from './http/response/response-hooks.js';
 import { ConnectionsMiddleware } from './http/server/connections.middleware.js';
-import type { HttpAdapter } from './http/server/http-adapter.js';
 import type { Log } from './logging/logger.js';
 import { createMetricsServer } from './metrics/metrics-server.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
@@ -162,7 +163,7 @@ async function drain(
   hurried: Promise<unknown>,
 ): Promise<void> {
   app.get(Readiness).beginShutdown();
-  (app.getHttpAdapter() as unknown as HttpAdapter).endsConnections = true;
+  app.get(ResponseHooks).endConnections();
   await Promise.race([delay(shutdownDelayMs), hurried]);
   const server = app.getHttpServer();
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));

@@ -7,12 +7,10 @@ import { BodyGuard } from './http/body/body.guard.js';
 import { RequestContextMiddleware } from './http/request/request-context.middleware.js';
 import { ErrorFilter } from './http/response/error.filter.js';
 import { ResponseDeadline } from './http/response/response-deadline.js';
+import type { ResponseObserver } from './http/response/response-hooks.js';
 import { CorsMiddleware } from './http/routing/cors.middleware.js';
 import { PreflightMiddleware } from './http/routing/preflight.middleware.js';
-import {
-  ConnectionsMiddleware,
-  type ResponseObserver,
-} from './http/server/connections.middleware.js';
+import { ConnectionsMiddleware } from './http/server/connections.middleware.js';
 import { HttpAdapter } from './http/server/http-adapter.js';
 import { DtoValidationPipe } from './http/validation/dto-validation.pipe.js';
 import { IdempotencyKeyGuard } from './idempotency/idempotency-key.guard.js';
@@ -74,9 +72,13 @@ export const RESPONSE = HttpAdapter;
 /** Sends every exception as an Error. */
 export const FILTER = ErrorFilter;
 
-/** Release what the request holds, log it and count it when its response is sent or its connection closes. */
-export const AT_CLOSE: readonly Type<ResponseObserver>[] = [
+/**
+ * When a response begins, the rate limit headers that it lacks are set. When it is sent or its connection
+ * closes, what the request holds is released, and the request is logged and counted.
+ */
+export const OBSERVERS: readonly Type<ResponseObserver>[] = [
   OverloadMiddleware,
+  PlanThrottlerGuard,
   ResponseDeadline,
   AccessLog,
 ];

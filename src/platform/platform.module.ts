@@ -11,9 +11,13 @@ import { ArrivingBodies } from './http/body/arriving-bodies.js';
 import { DemoKey } from './http/openapi/demo-key.js';
 import { DocumentationController } from './http/openapi/documentation.controller.js';
 import { InterfaceDescription } from './http/openapi/interface-description.js';
+import { PublicUrl } from './http/request/public-url.js';
+import { ResponseHooks, type ResponseObserver } from './http/response/response-hooks.js';
 import { UnmatchedController } from './http/routing/unmatched.controller.js';
+import { ConnectionsMiddleware } from './http/server/connections.middleware.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
-import { AT_CLOSE, FILTER, GUARDS, MIDDLEWARE, PIPE } from './pipeline.js';
+import { FILTER, GUARDS, MIDDLEWARE, OBSERVERS, PIPE } from './pipeline.js';
+import { OverloadMiddleware } from './overload.middleware.js';
 import { ProcessModule } from './process.module.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
 
@@ -38,12 +42,35 @@ import { RateLimitModule } from './rate-limit/rate-limit.module.js';
     Readiness,
     ServiceMetrics,
     ArrivingBodies,
-    ...new Set<Type>([...MIDDLEWARE, ...GUARDS, ...AT_CLOSE]),
+    ...new Set<Type>([...MIDDLEWARE, ...GUARDS, ...OBSERVERS]),
+    PublicUrl,
+    {
+      provide: ResponseHooks,
+      inject: [...OBSERVERS],
+      useFactory: (...observers: ResponseObserver[]) => new ResponseHooks(observers),
+    },
     ...GUARDS.map((guard) => ({ provide: APP_GUARD, useExisting: guard })),
     { provide: APP_PIPE, useClass: PIPE },
     { provide: APP_FILTER, useClass: FILTER },
   ],
   // Every module can inject these.
-  exports: [DemoKey, ClsModule, Readiness],
+  exports: [DemoKey, ClsModule, PublicUrl, Readiness],
 })
-export class PlatformModule {}
+export class PlatformModule {
+  constructor(
+    metrics: ServiceMetrics,
+    connections: ConnectionsMiddleware,
+    overload: OverloadMiddleware,
+    bodies: ArrivingBodies,
+  ) {
+    metrics.add('connections', 'Open client connections', () => connections.size);
+    metrics.add('requests_in_progress', 'Requests in progress', () => overload.inProgress);
+    metrics.add('arriving_body_bytes', 'Memory of arriving bodies', () => bodies.bytes);
+    metrics.add(
+      'shed_total',
+      'Requests that got 503 and connections that were closed because a bound was reached, by bound',
+      () => ({ ...overload.shed, ...connections.closed, arriving_bodies: bodies.rejected }),
+      ['bound'],
+    );
+  }
+}

@@ -5,7 +5,6 @@ import { BoundedPool } from '../database/pools/bounded-pool.js';
 import { EventDelivery } from '../events/event-delivery.js';
 import { Readiness } from '../health/readiness.js';
 import type { Request } from '../http/request/request.js';
-import { ConnectionsMiddleware } from '../http/server/connections.middleware.js';
 import { LimitStorage } from '../rate-limit/limit-storage.js';
 import { PRODUCT } from '../../product.js';
 
@@ -33,7 +32,6 @@ export class ServiceMetrics {
   constructor(
     readiness: Readiness,
     pool: BoundedPool,
-    connections: ConnectionsMiddleware,
     { attempts }: EventDelivery,
     { statistics: keys }: KeyCache,
     { circuit }: LimitStorage,
@@ -55,7 +53,6 @@ export class ServiceMetrics {
       },
       ['component'],
     );
-    this.add('connections', 'Open client connections', () => connections.size);
     this.add(
       'event_attempts_total',
       'Attempts to handle an event, by outcome. A parked event has failed in all its attempts',

@@ -19,12 +19,13 @@ import { ServiceError } from '../errors/service-error.js';
 import { StartError } from '../errors/start-error.js';
 import {
   clientNetwork,
+  isHealthProbe,
   requestOf,
   responseOf,
   routeMetadata,
   routeOf,
 } from '../http/request/request-context.js';
-import type { Response } from '../http/request/request.js';
+import type { Request, Response } from '../http/request/request.js';
 import {
   type Budget,
   LimitStorage,
@@ -112,9 +113,10 @@ export class PlanThrottlerGuard implements CanActivate, OnModuleInit {
     return reportDecision(response, await this.storage.decide(budget, 'consume'));
   }
 
-  /** Sets the headers for an address without a count, from the memory of this process. */
-  reportForAddress(address: string | undefined, response: Response): void {
-    reportDecision(response, this.storage.peekLocal(this.addressBudget(address)));
+  /** Sets the headers from the memory of this process if this guard did not run: middleware responds. */
+  beforeHead(request: Request, response: Response): void {
+    if (response.hasHeader('x-ratelimit-limit') || isHealthProbe(request)) return;
+    reportDecision(response, this.storage.peekLocal(this.addressBudget(request.clientAddress)));
   }
 
   private ownerBudget(key: KeyState): Budget {

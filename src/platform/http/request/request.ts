@@ -2,14 +2,6 @@ import type { IdentifiedCaller } from '../../access/caller.js';
 import type { ServiceError } from '../../errors/service-error.js';
 
 declare module 'express-serve-static-core' {
-  interface Application {
-    /**
-     * The prefix of the URLs in `Link` headers (RFC 8288), '' for relative references. It never
-     * depends on the Host header, which the client chooses.
-     */
-    publicUrl: string;
-  }
-
   /** What the steps of a request add to Express's request, in the order of the steps. */
   interface Request {
     /** `performance.now()` when the head of the request had arrived, in milliseconds. */

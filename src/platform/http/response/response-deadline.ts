@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Settings } from '../../config/settings.js';
 import { serviceUnavailable } from '../../errors/service-error.js';
 import type { Request } from '../request/request.js';
+import type { ResponseObserver } from './response-hooks.js';
 import { sendError } from './send-json.js';
 
 /** Time for all work of the service except its waits for the database. */
@@ -12,7 +13,7 @@ const MARGIN_MS = 500;
  * several can add up. BodyGuard starts it, because the time that the body takes does not count.
  */
 @Injectable()
-export class ResponseDeadline {
+export class ResponseDeadline implements ResponseObserver {
   constructor(private readonly settings: Settings) {}
 
   /**

@@ -10,6 +10,7 @@ import { Reflector } from '@nestjs/core';
 import { ApiExtension } from '@nestjs/swagger';
 import { Clock } from '../../config/clock.js';
 import { ServiceError } from '../../errors/service-error.js';
+import { PublicUrl } from '../request/public-url.js';
 import { responseOf } from '../request/request-context.js';
 
 /** When an operation is deprecated and removed, and its replacement. */
@@ -41,6 +42,7 @@ class DeprecationGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly clock: Clock,
+    private readonly publicUrl: PublicUrl,
   ) {}
 
   /** @throws ServiceError endpoint_removed from the sunset on */
@@ -49,7 +51,7 @@ class DeprecationGuard implements CanActivate {
     const response = responseOf(context);
     response.setHeader('Deprecation', `@${deprecation.since.getTime() / 1000}`);
     response.setHeader('Sunset', deprecation.sunset.toUTCString());
-    const successor = response.app.publicUrl + deprecation.successor;
+    const successor = this.publicUrl.value + deprecation.successor;
     response.setHeader('Link', `<${successor}>; rel="successor-version"`);
     if (this.clock.now() >= deprecation.sunset.getTime()) {
       const date = deprecation.sunset.toISOString().slice(0, 10);

@@ -4,13 +4,9 @@ import { Injectable, type NestMiddleware, type OnModuleInit } from '@nestjs/comm
 import { HttpAdapterHost } from '@nestjs/core';
 import { Settings } from '../../config/settings.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
+import { ResponseHooks } from '../response/response-hooks.js';
 import { watchParser } from './express-messages.js';
 import { lingerAfterResponse } from './lingering-close.js';
-
-/** Is informed about each request that was processed. */
-export interface ResponseObserver {
-  onClose(request: Request, response: Response): void;
-}
 
 const CHECK_INTERVAL_MS = 500;
 
@@ -25,8 +21,6 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
   private readonly responses = new Map<Socket, Response | undefined>();
   /** Connections without a request in progress, longest idle first. */
   private readonly idle = new Set<Socket>();
-  /** Called when the response to a request is sent or its connection has closed. Set by `createApp`. */
-  observers: readonly ResponseObserver[] = [];
 
   /** The number of closed connections by limit. */
   readonly closed = {
@@ -39,6 +33,7 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
   constructor(
     private readonly settings: Settings,
     private readonly host: HttpAdapterHost,
+    private readonly hooks: ResponseHooks,
   ) {}
 
   get size(): number {
@@ -106,7 +101,7 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
       this.responses.set(request.socket, undefined);
       this.idle.add(request.socket);
     }
-    for (const observer of this.observers) observer.onClose(request, response);
+    this.hooks.onClose(request, response);
   }
 
   /** Returns whether there is room for a connection, after closing another one if necessary. */

@@ -1,6 +1,6 @@
 import http from 'node:http';
 import { parse as parseQuery, stringify as writeQuery } from 'node:querystring';
-import { StreamableFile } from '@nestjs/common';
+import { StreamableFile, type Type } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { createExpressMessages } from './express-messages.js';
 import { MAX_HEAD_BYTES, MAX_HEADERS } from '../../config/bounds.js';
@@ -10,6 +10,8 @@ import { ServiceError } from '../../errors/service-error.js';
 import { sendBody, sendError, sendNothing, sendNotModified } from '../response/send-json.js';
 import { jsonText } from '../response/json-text.js';
 import type { NextPage } from '../response/page.js';
+import { ResponseHooks } from '../response/response-hooks.js';
+import { PublicUrl } from '../request/public-url.js';
 import { hasBody } from '../request/request-context.js';
 import type { Request, Response } from '../request/request.js';
 import { lingerAfterResponse } from './lingering-close.js';
@@ -20,12 +22,14 @@ const CONNECTIONS_CHECK_MS = 1_000;
 /** Express with exact paths, lossless JSON, limited connections and fast creation of messages. */
 export class HttpAdapter extends ExpressAdapter {
   private readonly express;
-  /** Whether each connection closes after its next response. */
-  endsConnections = false;
-  /** Called before the head of each response is written. Set by OverloadMiddleware. */
-  beforeHead: ((request: Request, response: Response) => void) | undefined;
+  private hooks: ResponseHooks | undefined;
+  private publicUrl: PublicUrl | undefined;
 
-  constructor(private readonly settings: Settings) {
+  /** @param find returns a provider of the application, which is created after its adapter */
+  constructor(
+    private readonly settings: Settings,
+    private readonly find: <Provider>(type: Type<Provider>) => Provider,
+  ) {
     const express = createExpressMessages((response) => this.completeHead(response));
     express.app.set('case sensitive routing', true);
     express.app.set('strict routing', true);
@@ -35,7 +39,6 @@ export class HttpAdapter extends ExpressAdapter {
     // sendBody sets the ETag.
     express.app.set('etag', false);
     express.app.set('trust proxy', settings.server.trustProxy);
-    express.app.publicUrl = settings.server.publicUrl ?? '';
     super(express.app);
     this.express = express;
   }
@@ -79,8 +82,8 @@ export class HttpAdapter extends ExpressAdapter {
 
   private completeHead(response: Response): void {
     const { req: request } = response;
-    this.beforeHead?.(request, response);
-    if (this.endsConnections) response.setHeader('Connection', 'close');
+    this.hooks ??= this.find(ResponseHooks);
+    this.hooks.beforeHead(request, response);
     if (!response.hasHeader('cache-control')) setCacheControl(response);
     // The client is still sending a body that the service does not read. Or Node's parser loses
     // requests after this one and hides their errors, as it does after an Upgrade header.
@@ -113,7 +116,8 @@ export class HttpAdapter extends ExpressAdapter {
     const next: NextPage[] = [];
     const text = jsonText(body, next);
     if (next[0]) {
-      const url = `${request.app.publicUrl}${request.path}?${writeQuery(next[0])}`;
+      this.publicUrl ??= this.find(PublicUrl);
+      const url = `${this.publicUrl.value}${request.path}?${writeQuery(next[0])}`;
       // RFC 8288. In addition to the Link of a deprecated route.
       response.appendHeader('Link', `<${url}>; rel="next"`);
     }
