@@ -6,7 +6,7 @@ import { useStore } from '../harness/http/store.js';
 import { limitsOf, SECOND_MS } from '../harness/rate-limit/limits.js';
 import { metric } from '../harness/service/metrics.js';
 
-const store = useStore({ features: ['toys', 'routes'] });
+const store = useStore({ features: ['probes', 'routes'] });
 const ITEM = JSON.stringify({ name: 'Frank', categoryId: 1 });
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 /** It fails all later checks. */
@@ -30,7 +30,7 @@ test.each<[status: number, path: string, options: RequestOptions, code: string]>
   [405, '/v1/items', { ...WRONG, method: 'DELETE' }, 'method_not_allowed'],
   [403, '/v1/items', WRONG, FORBIDDEN],
   [403, '/v1/items', { method: 'POST', headers: JSON_TYPE, body: ITEM }, FORBIDDEN],
-  [403, '/v1/toys/1', { method: 'DELETE' }, FORBIDDEN],
+  [403, '/v1/probes/1', { method: 'DELETE' }, FORBIDDEN],
   [403, '/mounted', WRONG, FORBIDDEN],
   [403, '/mounted/deeper', { method: 'DELETE' }, FORBIDDEN],
 ])('%i %s %j, and the request is counted', async (status, path, options, code) => {

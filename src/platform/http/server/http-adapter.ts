@@ -116,18 +116,23 @@ export class HttpAdapter extends ExpressAdapter {
     const next: NextPage[] = [];
     const text = jsonText(body, next);
     if (next[0]) {
-      this.publicUrl ??= this.find(PublicUrl);
-      const url = `${this.publicUrl.value}${request.path}?${writeQuery(next[0])}`;
+      const url = `${this.base}${request.path}?${writeQuery(next[0])}`;
       // RFC 8288. In addition to the Link of a deprecated route.
       response.appendHeader('Link', `<${url}>; rel="next"`);
     }
     return sendBody(request, response, text);
   }
 
+  /** The prefix of URLs in responses. */
+  private get base(): string {
+    this.publicUrl ??= this.find(PublicUrl);
+    return this.publicUrl.value;
+  }
+
   /** Overrides ExpressAdapter.setNotFoundHandler, whose error has no code of its own. */
   override setNotFoundHandler(): unknown {
-    return this.use(({ app: { publicUrl } }: Request) => {
-      const docs = ` ${publicUrl}/openapi.json lists them, and ${publicUrl}/docs shows them.`;
+    return this.use(() => {
+      const docs = ` ${this.base}/openapi.json lists them, and ${this.base}/docs shows them.`;
       const hint = this.settings.server.docs ? docs : '';
       throw new ServiceError('route_not_found', ERRORS.route_not_found.when + hint);
     });
