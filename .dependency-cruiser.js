@@ -9,34 +9,23 @@ const ALLOWED = {
   errors: [],
   config: ['errors/start-error'],
   'database/embedded': ['errors/start-error'],
-  logging: ['config', 'http/request'],
+  logging: ['config'],
   tracing: ['config', 'logging'],
   database: ['config', 'errors', 'logging', 'tracing'],
-  'http/request': ['config', 'errors', 'logging', 'access/caller'],
+  'http/request': ['config', 'errors'],
   'http/body': ['config', 'errors', 'http/request', 'http/response'],
-  'http/validation': ['config', 'errors', 'http/request'],
+  'http/validation': ['errors'],
   'http/routing': ['config', 'errors', 'http/request'],
-  'http/response': ['config', 'errors', 'http/request', 'database/database-errors'],
-  'http/paging': ['config', 'errors', 'http/request', 'http/response', 'http/validation'],
-  http: [
-    ...[
-      'config',
-      'errors',
-      'logging',
-      'rate-limit/plan-throttler\\.guard',
-      'database/database-errors',
-    ],
-    ...['caller', 'public\\.decorator'].map((f) => `access/${f}`),
-  ],
-  access: ['config', 'database', 'errors', 'logging', 'http/request'],
+  'http/response': ['config', 'errors', 'http/request'],
+  'http/paging': ['errors', 'http/response', 'http/validation'],
+  http: ['config', 'errors'],
+  access: ['config', 'database', 'errors', 'http/request'],
   'rate-limit': [
     ...['config', 'errors', 'logging', 'tracing', 'http/request'],
-    ...['caller', 'authenticator', 'public\\.decorator', 'usage/key-usage'].map(
-      (f) => `access/${f}`,
-    ),
+    ...['caller', 'authenticator', 'usage/key-usage'].map((f) => `access/${f}`),
   ],
   idempotency: ['config', 'database', 'errors', 'http'],
-  events: ['config', 'database', 'errors', 'logging', 'tracing', 'http'],
+  events: ['config', 'database', 'errors'],
 };
 
 const PRODUCT = '^src/product\\.ts$';

@@ -13,7 +13,7 @@ export { Caller } from './access/caller.decorator.js';
 /** The same in a guard or an interceptor: `callerOf(context).plan`. */
 export { callerOf } from './access/caller.decorator.js';
 /** A route or a controller that needs no API key. */
-export { Public } from './access/public.decorator.js';
+export { Public } from './http/request/public.decorator.js';
 
 // --- Input -----------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ import { BoundedPool } from './database/pools/bounded-pool.js';
 import { serviceOverloaded } from './errors/service-error.js';
 import { ArrivingBodies } from './http/body/arriving-bodies.js';
 import { hasBody, isHealthProbe } from './http/request/request-context.js';
+import { inputOf } from './http/request/request-input.js';
 import type { NextFunction, Request, Response } from './http/request/request.js';
 import type { ResponseObserver } from './http/response/response-hooks.js';
 import { sendError } from './http/response/send-json.js';
@@ -18,8 +19,8 @@ import { sendError } from './http/response/send-json.js';
 export class OverloadMiddleware implements NestMiddleware, ResponseObserver {
   /** The number of shed requests by the limit that they would have exceeded. */
   readonly shed = { requests_in_progress: 0, unauthenticated_requests: 0, database_queue: 0 };
-  /** The number of admitted requests without a response, which a slow reader does not increase. */
-  inProgress = 0;
+  /** The admitted requests without a response, which a slow reader does not increase. */
+  private readonly admitted = new Set<Request>();
 
   constructor(
     private readonly settings: Settings,
@@ -28,16 +29,19 @@ export class OverloadMiddleware implements NestMiddleware, ResponseObserver {
     private readonly authenticator: Authenticator,
   ) {}
 
+  get inProgress(): number {
+    return this.admitted.size;
+  }
+
   use(request: Request, response: Response, next: NextFunction): void {
     if (isHealthProbe(request)) return next();
     const bound = this.exceededBound(request);
     if (bound) {
       this.shed[bound]++;
-      if (hasBody(request)) request.ignoresInput = true;
+      if (hasBody(request)) inputOf(request).isIgnored = true;
       return sendError(response, serviceOverloaded(`limit reached: ${bound}`));
     }
-    request.isInProgress = true;
-    this.inProgress++;
+    this.admitted.add(request);
     // One tick later, Node has also parsed a body that arrived with the head. Before that, a
     // rejection would close the connection, because the body is not complete.
     if (hasBody(request) && this.authenticator.hasValidKey(request)) {
@@ -46,12 +50,11 @@ export class OverloadMiddleware implements NestMiddleware, ResponseObserver {
   }
 
   beforeHead(request: Request): void {
-    if (request.isInProgress) this.inProgress--;
-    request.isInProgress = false;
+    this.admitted.delete(request);
   }
 
   onClose(request: Request): void {
-    this.beforeHead(request);
+    this.admitted.delete(request);
   }
 
   private exceededBound(request: Request): keyof OverloadMiddleware['shed'] | undefined {

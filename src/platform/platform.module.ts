@@ -3,6 +3,7 @@ import { APP_FILTER, APP_GUARD, APP_PIPE, DiscoveryModule } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
 import { ClsModule } from 'nestjs-cls';
 import { AccessModule } from './access/access.module.js';
+import { translateDatabaseError } from './database/database-errors.js';
 import { DatabaseModule } from './database/database.module.js';
 import { EventsModule } from './events/events.module.js';
 import { HealthController } from './health/health.controller.js';
@@ -12,6 +13,7 @@ import { DemoKey } from './http/openapi/demo-key.js';
 import { DocumentationController } from './http/openapi/documentation.controller.js';
 import { InterfaceDescription } from './http/openapi/interface-description.js';
 import { PublicUrl } from './http/request/public-url.js';
+import { TRANSLATORS } from './http/response/error.filter.js';
 import { ResponseHooks, type ResponseObserver } from './http/response/response-hooks.js';
 import { UnmatchedController } from './http/routing/unmatched.controller.js';
 import { ConnectionsMiddleware } from './http/server/connections.middleware.js';
@@ -51,6 +53,7 @@ import { RateLimitModule } from './rate-limit/rate-limit.module.js';
     },
     ...GUARDS.map((guard) => ({ provide: APP_GUARD, useExisting: guard })),
     { provide: APP_PIPE, useClass: PIPE },
+    { provide: TRANSLATORS, useValue: [translateDatabaseError] },
     { provide: APP_FILTER, useClass: FILTER },
   ],
   // Every module can inject these.

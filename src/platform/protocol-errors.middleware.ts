@@ -11,6 +11,7 @@ import { LOGGER } from './logging/logger.js';
 import { PlanThrottlerGuard } from './rate-limit/plan-throttler.guard.js';
 import { requestId } from './http/request/request-context.middleware.js';
 import { loggedAddress } from './http/request/request-context.js';
+import { inputOf } from './http/request/request-input.js';
 import type { NextFunction, Request, Response } from './http/request/request.js';
 import { sendError } from './http/response/send-json.js';
 import { CorsMiddleware } from './http/routing/cors.middleware.js';
@@ -73,7 +74,7 @@ export class ProtocolErrorsMiddleware implements NestMiddleware, OnModuleInit {
       });
     }
     if (!error) return next();
-    request.ignoresInput = true;
+    inputOf(request).isIgnored = true;
     this.reject(request, response, error).catch(next);
   }
 
@@ -95,7 +96,7 @@ export class ProtocolErrorsMiddleware implements NestMiddleware, OnModuleInit {
     if (!request.complete) {
       // It rejects the request only if the service reads the body. The stream ends without an
       // error, which would close the connection.
-      request.bodyFailure = error;
+      inputOf(request).failure = error;
       request.complete = true;
       request.push(null);
     }

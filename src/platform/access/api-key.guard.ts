@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { databaseUnavailable, ServiceError } from '../errors/service-error.js';
 import { requestOf, routeMetadata } from '../http/request/request-context.js';
-import { IsPublic } from './public.decorator.js';
+import { IsPublic } from '../http/request/public.decorator.js';
 import { PRODUCT } from '../../product.js';
 
 /** Rejects callers without a valid API key, after PlanThrottlerGuard has counted the request. */

@@ -9,6 +9,9 @@ import { hashKey, hasKeyForm } from './key-format.js';
 /** RFC 6750, 2.1; the scheme is case-insensitive (RFC 9110, 11.1). */
 const SCHEME = /^bearer(?: +|$)/i;
 
+/** The result of `issuedHash`, on the request. */
+const HASH = Symbol('hash');
+
 const MISSING: IdentifiedCaller = { kind: 'anonymous', reason: 'missing' };
 const INVALID: IdentifiedCaller = { kind: 'anonymous', reason: 'invalid' };
 
@@ -51,12 +54,12 @@ export class Authenticator {
   }
 
   /** Returns the SHA-256 of the request's API key, '' without one that the store has issued. */
-  private issuedHash(request: Request): string {
-    if (request.keyHash !== undefined) return request.keyHash;
+  private issuedHash(request: Request & { [HASH]?: string }): string {
+    if (request[HASH] !== undefined) return request[HASH];
     const token = bearerToken(request);
     const hash = hasKeyForm(token) ? hashKey(token) : '';
     const isIssued = hash !== '' && (this.cache.peek(hash) ?? this.issuedKeys.has(token, hash));
-    return (request.keyHash = isIssued ? hash : '');
+    return (request[HASH] = isIssued ? hash : '');
   }
 
   private callerWith(key: KeyState | null): IdentifiedCaller {

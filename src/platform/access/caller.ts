@@ -41,3 +41,10 @@ interface AnonymousCaller {
 
 /** The caller of a request: with a valid API key, or anonymous. */
 export type IdentifiedCaller = { kind: 'key'; key: KeyState; reason?: undefined } | AnonymousCaller;
+
+declare module 'express-serve-static-core' {
+  interface Request {
+    /** Undefined on routes that need no caller. */
+    caller?: IdentifiedCaller;
+  }
+}

@@ -1,7 +1,8 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { hasBody, requestOf, routeMetadata } from '../http/request/request-context.js';
+import { IsPublic, SKIP_THROTTLE } from '../http/request/public.decorator.js';
+import { inputOf } from '../http/request/request-input.js';
 import { Authenticator } from './authenticator.js';
-import { IsPublic, SKIP_THROTTLE } from './public.decorator.js';
 
 /**
  * Identifies the caller of a request by its API key. It rejects no request: it is a guard because it
@@ -19,7 +20,7 @@ export class IdentifyCallerGuard implements CanActivate {
     const request = requestOf(context);
     // ApiKeyGuard rejects it, so that nothing reads the body.
     if (!isPublic && hasBody(request)) {
-      request.ignoresInput = !this.authenticator.hasValidKey(request);
+      inputOf(request).isIgnored = !this.authenticator.hasValidKey(request);
     }
     request.caller = await this.authenticator.identify(request);
     return true;

@@ -2,7 +2,7 @@ import { Controller, Get, Header, Res, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { SkipThrottle } from '@nestjs/throttler';
 import type { Response } from 'express';
-import { Public } from '../access/public.decorator.js';
+import { Public } from '../http/request/public.decorator.js';
 import { VERSION } from '../config/version.js';
 import { Readiness, type ReadinessReport } from './readiness.js';
 

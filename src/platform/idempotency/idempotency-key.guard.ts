@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { ServiceError } from '../errors/service-error.js';
 import { requestOf, responseOf, routeMetadata } from '../http/request/request-context.js';
-import { ACCEPTS_KEY } from './idempotency-key.js';
+import { ACCEPTS_KEY, receivedKeys } from './idempotency-key.js';
 
 /** 1 to 255 visible ASCII characters. The first is not a double quote. */
 const BARE = /^[!#-~][!-~]{0,254}$/;
@@ -28,7 +28,7 @@ export class IdempotencyKeyGuard implements CanActivate {
     const announceReplay = (): void => {
       if (!response.headersSent) response.setHeader('Idempotent-Replayed', 'true');
     };
-    request.idempotencyKey = { toString: () => text, announceReplay };
+    receivedKeys.set(request, { toString: () => text, announceReplay });
     return true;
   }
 }

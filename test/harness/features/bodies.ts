@@ -12,7 +12,7 @@ import {
 import { FileInterceptor } from '@nestjs/platform-express';
 import { Length } from 'class-validator';
 import type { Request } from 'express';
-import { Public } from '../../../src/platform/access/public.decorator.js';
+import { Public } from '../../../src/platform/http/request/public.decorator.js';
 
 const Incoming = createParamDecorator((_data, context) =>
   context.switchToHttp().getRequest<Request>(),

@@ -1,7 +1,7 @@
 // Routes that have a limit of their own, are not counted, or are open to everyone.
 import { Controller, Get, Module } from '@nestjs/common';
 import { SkipThrottle, Throttle } from '@nestjs/throttler';
-import { Public } from '../../../src/platform/access/public.decorator.js';
+import { Public } from '../../../src/platform/http/request/public.decorator.js';
 
 /** Returns a controller with a GET route for each name. */
 function controller(

@@ -20,7 +20,7 @@ import {
   ApiProperty,
 } from '@nestjs/swagger';
 import { IsString } from 'class-validator';
-import { Public } from '../../../src/platform/access/public.decorator.js';
+import { Public } from '../../../src/platform/http/request/public.decorator.js';
 import { ServiceError } from '../../../src/platform/errors/service-error.js';
 import { ApiErrors } from '../../../src/platform/http/openapi/api.decorators.js';
 import { IdempotencyKey } from '../../../src/platform/idempotency/idempotency-key.js';

@@ -2,7 +2,7 @@
 // every method, as packages do.
 import { Controller, Get, Module, type OnModuleInit, Req } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { Public } from '../../../src/platform/access/public.decorator.js';
+import { Public } from '../../../src/platform/http/request/public.decorator.js';
 
 interface Layer {
   route?: { path: string | string[]; methods: Record<string, boolean> };

@@ -8,7 +8,7 @@ import {
   ServiceUnavailableException,
   StreamableFile,
 } from '@nestjs/common';
-import { Public } from '../../../src/platform/access/public.decorator.js';
+import { Public } from '../../../src/platform/http/request/public.decorator.js';
 
 const NEVER = new Promise(() => undefined);
 const LARGE_BYTES = 16_777_216;

@@ -3,6 +3,7 @@ import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
 import { MAX_BODY_BYTES } from '../../config/bounds.js';
 import { payloadTooLarge, ServiceError } from '../../errors/service-error.js';
 import { hasBody, requestOf, routeOf } from '../request/request-context.js';
+import { inputOf } from '../request/request-input.js';
 import type { Request } from '../request/request.js';
 import { ResponseDeadline } from '../response/response-deadline.js';
 import { ArrivingBodies } from './arriving-bodies.js';
@@ -89,7 +90,8 @@ async function readJsonBody(
   const bytes = isComplete
     ? (request.read() as Buffer | null)
     : await receiveBytes(request, arriving);
-  if (request.bodyFailure) throw request.bodyFailure;
+  const { failure } = inputOf(request);
+  if (failure) throw failure;
   return bytes?.length ? bytes : undefined;
 }
 
@@ -113,7 +115,7 @@ function checkMediaType({ headers }: Request): void {
 function receiveBytes(request: Request, arriving: ArrivingBodies): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
-  request.waitsForBody = true;
+  inputOf(request).isAwaited = true;
   return new Promise<Buffer>((resolve, reject) => {
     const body = arriving.add(end);
     function receive(chunk: Buffer): void {
@@ -124,7 +126,7 @@ function receiveBytes(request: Request, arriving: ArrivingBodies): Promise<Buffe
     }
     function end(error?: ServiceError): void {
       request.off('data', receive);
-      request.waitsForBody = false;
+      inputOf(request).isAwaited = false;
       arriving.remove(body);
       if (error) reject(error);
       else resolve(Buffer.concat(chunks));

@@ -13,7 +13,7 @@ import {
   VERSION_NEUTRAL,
 } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { Public } from '../../access/public.decorator.js';
+import { Public } from '../request/public.decorator.js';
 import { Settings } from '../../config/settings.js';
 import type { Request, Response } from '../request/request.js';
 import { DemoKey } from './demo-key.js';

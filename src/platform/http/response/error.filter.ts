@@ -1,20 +1,31 @@
 import { STATUS_CODES } from 'node:http';
-import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
+import {
+  type ArgumentsHost,
+  Catch,
+  type ExceptionFilter,
+  HttpException,
+  Inject,
+} from '@nestjs/common';
 import { codeOfStatus, ERRORS } from '../../errors/catalogue.js';
-import { translateDatabaseError } from '../../database/database-errors.js';
 import { ServiceError, serviceUnavailable } from '../../errors/service-error.js';
 import { responseOf } from '../request/request-context.js';
 import { sendError } from './send-json.js';
 
+/** Translates an exception of a package. Returns undefined for one that it does not know. */
+type Translator = (exception: unknown) => ServiceError | undefined;
+
+/** The token of the translators. */
+export const TRANSLATORS = Symbol('translators');
+
 /** Sends every exception as an Error. Only the log line of the request contains the cause. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
+  constructor(@Inject(TRANSLATORS) private readonly translators: readonly Translator[]) {}
+
   catch(exception: unknown, host: ArgumentsHost): void {
-    const error =
-      exception instanceof ServiceError
-        ? exception
-        : (translateDatabaseError(exception) ?? unknownError(exception));
-    sendError(responseOf(host), error);
+    let error = exception instanceof ServiceError ? exception : undefined;
+    for (const translate of this.translators) error ??= translate(exception);
+    sendError(responseOf(host), error ?? unknownError(exception));
   }
 }
 

@@ -8,6 +8,9 @@ import { sendError } from './send-json.js';
 /** Time for all work of the service except its waits for the database. */
 const MARGIN_MS = 500;
 
+const DEADLINE = Symbol('deadline');
+type Timed = Request & { [DEADLINE]?: NodeJS.Timeout };
+
 /**
  * Sends 503 if a handler sends no response in time: each wait for the database has its own limit, but
  * several can add up. BodyGuard starts it, because the time that the body takes does not count.
@@ -22,17 +25,17 @@ export class ResponseDeadline implements ResponseObserver {
    * @param bodyMs how long the body took to arrive, in milliseconds
    * @param isUpload whether the route reads the body itself, within the time limit of a request
    */
-  start(request: Request, bodyMs = 0, isUpload = false): true {
+  start(request: Timed, bodyMs = 0, isUpload = false): true {
     const { database, server } = this.settings;
     const uploadMs = isUpload ? server.requestTimeoutMs : 0;
     const limitMs = database.poolWaitMs + database.statementTimeoutMs + MARGIN_MS + uploadMs;
     const restMs = request.receivedAt + bodyMs + limitMs - performance.now();
-    request.deadline = setTimeout(sendLate, restMs, request);
+    request[DEADLINE] = setTimeout(sendLate, restMs, request);
     return true;
   }
 
-  onClose({ deadline }: Request): void {
-    clearTimeout(deadline);
+  onClose(request: Timed): void {
+    clearTimeout(request[DEADLINE]);
   }
 }
 

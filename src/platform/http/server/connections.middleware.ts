@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { Injectable, type NestMiddleware, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { Settings } from '../../config/settings.js';
+import { inputOf } from '../request/request-input.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
 import { ResponseHooks } from '../response/response-hooks.js';
 import { watchParser } from './express-messages.js';
@@ -72,7 +73,7 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
     const inProgress = this.responses.get(socket);
     if (inProgress) {
       this.closed.pipelined_requests++;
-      request.ignoresInput = true;
+      inputOf(request).isIgnored = true;
       return lingerAfterResponse(inProgress);
     }
     this.responses.set(socket, response);
@@ -150,5 +151,5 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
 
 /** Returns whether a response waits for the rest of the request, or for its client to read. */
 function waitsForClient({ req, writableEnded, writableNeedDrain }: Response): boolean {
-  return req.waitsForBody === true || writableEnded || writableNeedDrain;
+  return inputOf(req).isAwaited === true || writableEnded || writableNeedDrain;
 }

@@ -2,6 +2,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import express from 'express';
 import { ServiceError } from '../../errors/service-error.js';
+import { inputOf } from '../request/request-input.js';
 import type { Request, Response } from '../request/request.js';
 
 /** Chunks of a body with `Transfer-Encoding: chunked`. */
@@ -30,11 +31,11 @@ export function createExpressMessages(beforeHead: (response: Response) => void) 
       if (chunk === null || ++this.chunks <= MAX_CHUNKS) return super.push(chunk);
       if (this.headers['transfer-encoding'] === undefined) return super.push(chunk);
       const request = this as unknown as Request;
-      request.bodyFailure ??= new ServiceError('payload_too_large', TOO_MANY_CHUNKS);
+      inputOf(request).failure ??= new ServiceError('payload_too_large', TOO_MANY_CHUNKS);
       ignoreChunks(this.socket);
       // Otherwise, the end of the stream closes the connection before the response.
       request.complete = true;
-      request.ignoresInput = true;
+      inputOf(request).isIgnored = true;
       return super.push(null);
     }
   }
@@ -72,13 +73,13 @@ interface Parser {
 // If a Node release changes them, test/bounds/chunked-bodies.test.ts fails, and responses stay
 // correct: look for their new names in `lib/_http_server.js` and `lib/_http_common.js`.
 
-/** Ignores what follows the head of a request with `ignoresInput`, on a new connection. */
+/** Ignores what follows the head of a request whose input is ignored, on a new connection. */
 export function watchParser(socket: Socket): void {
   const parser = parserOf(socket);
   const { onIncoming } = parser;
   parser.onIncoming = (request, keepsAlive) => {
     const result = onIncoming(request, keepsAlive);
-    return request.ignoresInput ? IGNORE_REST : result;
+    return inputOf(request).isIgnored ? IGNORE_REST : result;
   };
 }
 
