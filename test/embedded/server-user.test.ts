@@ -80,6 +80,19 @@ describe('the embedded server of an ordinary user (needs root on Linux)', () => 
     await new EmbeddedUser(dataDir, 'service').opened();
     expect(uidOf(postmasterOf(dataDir))).toBe(OTHER);
   });
+
+  others.each(['the folder', 'its parent'])(
+    'names the user who owns %s, if it is another one',
+    async (which) => {
+      const [root, home] = [makeFolder(), makeFolder()];
+      const folder = join(root, 'data');
+      fs.mkdirSync(folder, { mode: 0o700 });
+      const dataDir = which === 'the folder' ? folder : join(folder, 'data');
+      const dist = installedBuild(home);
+      const line = await new EmbeddedUser(dataDir, 'service', { dist, uid: OTHER }).rejected();
+      expect(line).toContain(`: run this as root, the user who owns ${folder}, or set`);
+    },
+  );
 });
 
 /** Returns what becomes of a connection to the socket by another user. */

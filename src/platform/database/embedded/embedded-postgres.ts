@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { ensureCluster, Server } from './cluster.js';
+import { clusterIn, ensureCluster, Server } from './cluster.js';
 import { StartError } from '../../errors/start-error.js';
 import { PRODUCT } from '../../../product.js';
 
@@ -53,10 +54,21 @@ export async function openEmbeddedDatabase(
     signal?.throwIfAborted();
     const { code, message } = error as NodeJS.ErrnoException;
     const remedy =
-      code === 'EACCES' ? 'run this as the user who owns the folder' : 'choose another DATA_DIR';
+      code === 'EACCES' ? `run this as ${ownerOf(clusterIn(dataDir))}` : 'choose another DATA_DIR';
     const problem = `the embedded database in ${dataDir} cannot be used: ${message}: ${remedy}`;
     const text = error instanceof StartError ? message : problem.replace(/\s+/g, ' ');
     throw new StartError(`${text}, or set DATABASE_URL=postgres://…`, { cause: error });
+  }
+}
+
+/** Returns who owns the folder, or else the first parent that this process may look at. */
+function ownerOf(folder: string): string {
+  try {
+    const { uid } = statSync(folder);
+    const { stdout } = spawnSync('id', ['-un', String(uid)], { encoding: 'utf8' });
+    return `${stdout.trim() || uid}, the user who owns ${folder}`;
+  } catch {
+    return ownerOf(dirname(folder));
   }
 }
 
