@@ -60,7 +60,10 @@ export default {
       platform('index'),
       PRODUCT,
     ]),
-    rule('cli-imports-no-feature', '^src/cli/', '^src/(?!(?:platform|cli)/)', [PRODUCT]),
+    rule('cli-imports-no-feature', '^src/cli/', '^src/(?!(?:platform|cli)/)', [
+      '^src/demo/demo\\.repository\\.ts$',
+      PRODUCT,
+    ]),
     rule('demo-and-cli-import-no-http', '^src/(?:demo|cli)/', '^src/platform/http/', [
       ...['http/response/json-text', 'http/openapi/demo-key'].map(platform),
     ]),

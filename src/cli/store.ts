@@ -14,6 +14,8 @@ import { Owner } from '../platform/access/owner.entity.js';
 import type { DatabaseSettings } from '../platform/config/database-settings.js';
 import { Settings } from '../platform/config/settings.js';
 import { STOP_SIGNALS } from '../platform/config/stop-signals.js';
+import { findDemo } from '../demo/demo.repository.js';
+import { copyTables } from '../platform/database/copy/copy-tables.js';
 import { dataSourceOptions } from '../platform/database/data-source-options.js';
 import { type DatabaseLocation, locateDatabase } from '../platform/database/database-location.js';
 import { hasCluster } from '../platform/database/embedded/cluster.js';
@@ -35,14 +37,17 @@ export interface StoreOptions {
 /** What commands use. */
 export type Store = Awaited<ReturnType<typeof createStore>>;
 
-async function createStore(location: DatabaseLocation, settings: DatabaseSettings) {
-  const options = dataSourceOptions(location.connection, settings, {
+function connect({ connection }: DatabaseLocation, settings: DatabaseSettings) {
+  const options = dataSourceOptions(connection, settings, {
     purpose: 'cli',
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     poolSize: 1,
   });
-  const entities = [ApiKey, KeySecret, Owner];
-  const dataSource = await new DataSource({ ...options, entities }).initialize();
+  return new DataSource({ ...options, entities: [ApiKey, KeySecret, Owner] }).initialize();
+}
+
+async function createStore(location: DatabaseLocation, settings: DatabaseSettings) {
+  const dataSource = await connect(location, settings);
   const database = dataSource.manager;
   const owners = new OwnerAdministration(database);
   return {
@@ -62,6 +67,24 @@ async function createStore(location: DatabaseLocation, settings: DatabaseSetting
       // Recorded first, so that an interrupted command has not added rows without a record.
       await recordAction(database, 'db seed', { requested: { [rows]: count } });
       await add(database, count);
+    },
+    /** Copies the embedded store to this one. Returns the number of copied rows of each table. */
+    copyEmbedded: async () => {
+      const { dataDir } = settings;
+      if (location.embedded) throw new Error('Set DATABASE_URL to the database to copy to.');
+      if (!hasCluster(dataDir))
+        throw new Error(`There is no database in ${dataDir}. Set DATA_DIR.`);
+      const opening = locateDatabase({ ...settings, connection: undefined }, 'command');
+      // Also when a signal ends the command.
+      location.close = async () => (await opening).close();
+      const { description } = await opening;
+      const source = await connect(await opening, settings);
+      return copyTables(
+        { description, dataSource: source },
+        { description: location.description, dataSource },
+        findDemo,
+        (session, details) => recordAction(session, 'db copy-embedded', details),
+      ).finally(() => source.destroy());
     },
     close: () => dataSource.destroy(),
   };

@@ -1,7 +1,8 @@
 import type { EntityManager } from 'typeorm';
 import { OperatorAction } from '../platform/access/administration/operator-action.entity.js';
 import { recordAction } from '../platform/access/administration/operator-actions.repository.js';
-import { queryRows } from '../platform/database/sql.js';
+import type { Omitted } from '../platform/database/copy/copy-tables.js';
+import { queryRows, type StatementRunner } from '../platform/database/sql.js';
 
 const ACTION = 'demo data added';
 
@@ -16,4 +17,20 @@ export async function addDemoAnimals(transaction: EntityManager): Promise<boolea
   await recordAction(transaction, ACTION, {});
   await queryRows(transaction, INSERT_ANIMALS);
   return true;
+}
+
+const FIND_DEMO = `
+  SELECT coalesce(json_agg(DISTINCT key.owner_id) FILTER (WHERE is_new), '[]') AS owners,
+         coalesce(json_agg(key.id), '[]') AS api_keys
+    FROM (SELECT (issue.details ->> 'keyId')::bigint, (issue.details ->> 'isNewOwner')::boolean
+            FROM operator_actions AS mark JOIN operator_actions AS issue USING (performed_at)
+           WHERE mark.action = $1 AND issue.action = 'keys issue') AS demo (key_id, is_new)
+    JOIN api_keys AS first ON first.id = key_id
+    JOIN api_keys AS key ON key_id IN (key.id, key.first_key_id)
+      OR is_new AND key.owner_id = first.owner_id`;
+
+/** Returns the demo owner, unless operators had created it, and the API keys that came from it. */
+export async function findDemo(database: StatementRunner): Promise<Omitted> {
+  const [demo] = await queryRows<Omitted>(database, FIND_DEMO, [ACTION]);
+  return demo as Omitted;
 }

@@ -23,6 +23,13 @@ export function addDatabaseCommands(database: Command, seeds: readonly Seed[]): 
     { anySchema: true },
   );
 
+  addCommand(
+    database,
+    'copy-embedded',
+    'copy the embedded database of DATA_DIR to the empty one of DATABASE_URL',
+    async (store) => [await store.copyEmbedded(), 'Not copied: the demo owner and its API keys.'],
+  );
+
   if (seeds.length === 0) return;
   const command = addCommand(
     database,
