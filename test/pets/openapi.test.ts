@@ -379,8 +379,8 @@ describe('the interface description of the routes of a feature', () => {
 
   it('has 403 for a read-only key in every operation that is no GET', async () => {
     const { key } = await createKey(store.database, store.owner.id, { access: 'read' });
-    const toy = await new ApiClient(store.service, key).send('/v1/toys/1', { method: 'DELETE' });
-    description.expectAsDescribed('DELETE /toys/{toyId}', 403, toy);
+    const toy = await new ApiClient(store.service, key).send('/v1/probes/1', { method: 'DELETE' });
+    description.expectAsDescribed('DELETE /probes/{probeId}', 403, toy);
     for (const [name, { responses }] of description.operations()) {
       expect([name, '403' in responses]).toEqual([name, !name.startsWith('GET ')]);
     }

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { basename, extname } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import {
+  All,
   Controller,
   Get,
   Header,
@@ -17,6 +18,7 @@ import { Public } from '../request/public.decorator.js';
 import { Settings } from '../../config/settings.js';
 import type { Request, Response } from '../request/request.js';
 import { DemoKey } from './demo-key.js';
+import { ServiceError } from '../../errors/service-error.js';
 import { DocumentationGuard } from './documentation.guard.js';
 import { InterfaceDescription } from './interface-description.js';
 import { PRODUCT } from '../../../product.js';
@@ -119,4 +121,15 @@ function docsPage(demoKey = ''): string {
   <script src="docs/swagger-ui-bundle.js"></script>
   <script type="module" src="docs/start-swagger-ui.js"></script>
 </html>`;
+}
+
+/** With `DOCS=false`, 404 for the other methods of its paths too, which UnmatchedController would not allow. */
+@Public()
+@ApiExcludeController()
+@Controller({ version: VERSION_NEUTRAL })
+export class NoDocumentationController {
+  @All(['docs', ...REDIRECTS, ...DESCRIPTIONS, ...FILES])
+  reject(): never {
+    throw new ServiceError('route_not_found');
+  }
 }

@@ -2,13 +2,10 @@ import { All, Controller, Next, Req, Res, SetMetadata, VERSION_NEUTRAL } from '@
 import { PATH_METADATA } from '@nestjs/common/internal';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { IRoute } from 'express';
-import { Settings } from '../../config/settings.js';
 import { READ_ONLY_KEY, ServiceError } from '../../errors/service-error.js';
 import { EVERY_PATH, exceedsAccess } from '../request/request-context.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
 
-/** The paths of DocumentationController, which do not exist with `DOCS=false`. */
-const DOCUMENTATION = /^\/(?:docs(?:\/.*)?|openapi\.(?:json|yaml))?$/;
 const HINT = 'not-allowed-hint';
 
 /** Adds a sentence to the 405 for the methods that the path of this handler does not allow. */
@@ -22,13 +19,10 @@ export const NotAllowedHint = (hint: string): MethodDecorator => SetMetadata(HIN
 @ApiExcludeController()
 @Controller({ version: VERSION_NEUTRAL })
 export class UnmatchedController {
-  constructor(private readonly settings: Settings) {}
-
   @All(EVERY_PATH)
   respond(@Req() request: Request, @Res() response: Response, @Next() next: NextFunction): void {
     const { methods, hint } = routesAt(request);
-    const isHidden = !this.settings.server.docs && DOCUMENTATION.test(request.path);
-    if (methods.length === 0 || isHidden) {
+    if (methods.length === 0) {
       if (!exceedsAccess(request)) return next();
       // What packages mount may do more than read. It does not know the access of an API key.
       throw isMounted(request) ? READ_ONLY_KEY : new ServiceError('route_not_found');
