@@ -1,14 +1,23 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createPets } from '../../harness/database/factories.js';
 import { useStore } from '../../harness/http/store.js';
+import { Chromium, findChromium } from '../../harness/processes/chromium.js';
+import { freePort } from '../../harness/processes/free-port.js';
+import { readProjectFile } from '../../harness/stack/compose-file.js';
 
 const CLIENT = join(__dirname, '../../../examples/client');
 const EVALUATE = ['--input-type=module', '-e'];
 const run = promisify(execFile);
 
-const store = useStore({ app: true });
+let port = 0;
+const store = useStore(async () => {
+  port = await freePort();
+  return { app: true, env: { CORS_ORIGINS: `http://localhost:${port}` } };
+});
 
 /** Runs a program that has a client. Returns what it returns; a bigint as text. */
 async function withClient(program: string): Promise<unknown> {
@@ -47,4 +56,60 @@ describe('the client', () => {
       code: 'invalid_request',
     });
   });
+});
+
+const command = findChromium();
+(command === undefined ? test.skip : test)(
+  'the page lists all available animals in a browser',
+  async () => {
+    await createPets(store.database, 30);
+    await store.api.post('/v1/pets', { name: '<b>Max</b>', categoryId: 1 });
+    const { json } = await store.api.get('/v1/pets?status=available&limit=100');
+    const page = readProjectFile('examples/client/animals.html')
+      .replace('http://127.0.0.1:3000', store.service.url)
+      .replace('API_KEY', store.owner.key);
+    const server = createServer((_request, response) => {
+      response.setHeader('Content-Type', 'text/html').end(page);
+    }).listen(port);
+    const browser = await Chromium.start(command ?? '');
+    await browser.open(`http://localhost:${port}`);
+    for (let shown = 20; shown < json.length; shown += 20) {
+      await browser.waitFor(`li:nth-child(${shown})`);
+      await browser.click('button:not([hidden])');
+    }
+    await browser.waitFor(`li:nth-child(${json.length})`);
+    expect(
+      await browser.evaluate(`[...document.querySelectorAll('li')].map((li) => li.innerText)`),
+    ).toEqual(json.map(({ name }: { name: string }) => name));
+    expect(
+      await browser.evaluate(
+        '[document.querySelector("p").innerText, document.querySelector("button").hidden]',
+      ),
+    ).toEqual(['', true]);
+    await browser.close();
+    await once(server.close(), 'close');
+  },
+);
+
+test('the proxy of the page for clients passes the list, and nothing else', async () => {
+  const [, code = ''] = /```js\n\/\/ proxy\.mjs\n([^]*?)```/.exec(
+    readProjectFile('docs/clients.md'),
+  )!;
+  const proxyPort = await freePort();
+  const env = { ...process.env, STORE_URL: store.service.url, API_KEY: store.owner.key };
+  const listening = code.replace('8080', `${proxyPort}, () => console.log()`);
+  const proxy = spawn(process.execPath, [...EVALUATE, listening], { env });
+  await once(proxy.stdout, 'data');
+  const call = (path: string, method = 'GET') =>
+    fetch(`http://127.0.0.1:${proxyPort}${path}`, {
+      method,
+      ...(method === 'POST' && { body: '{}' }),
+    });
+  const page = await call('/any/path?limit=2');
+  expect(await page.json()).toEqual((await store.api.get('/v1/pets?limit=2')).json);
+  expect(page.headers.get('Link')).toMatch(/rel="next"/);
+  expect([(await call('/?limit=0')).status, (await call('/v1/pets', 'POST')).status]).toEqual([
+    400, 200,
+  ]);
+  proxy.kill();
 });
