@@ -116,30 +116,17 @@ test.each(PLACES)(
   },
 );
 
-/** A name in every combination of upper and lower case. */
-const casesOf = (name: string): string[] =>
-  [...name].reduce<string[]>(
-    (all, letter) => all.flatMap((start) => [start + letter, start + letter.toUpperCase()]),
-    [''],
+test('9,000 unknown members, 255 of them named like a known one, take at most 5 ms more', async () => {
+  const named = (index: number) =>
+    Array.from('anything', (x, bit) => ((index >> bit) % 2 ? x.toUpperCase() : x)).join('');
+  const members = Array.from({ length: 9_000 }, (_, index) =>
+    index < 256 ? `"${named(index)}":1` : `"x${index}":1`,
   );
-
-test.each([
-  [
-    '9,000 unknown members',
-    Array.from({ length: 9_000 }, (_, index) => `"x${index}":1`),
-    'accepted',
-  ],
-  [
-    'every notation of two names',
-    [...casesOf('anything'), ...casesOf('people')].map((name) => `"${name}":[]`),
-    'invalid_request',
-  ],
-])('%s take at most 5 ms more than a body without them', async (_what, members, outcome) => {
   const text = `{${members.join(',')}}`;
   const parsedMs = await leastMsOf('Order', () => `{"anything":${text}}`);
   outcomes = [];
   expect(await leastMsOf('Order', () => text, parsedMs)).toBeLessThan(parsedMs + 5);
-  expect(new Set(outcomes)).toEqual(new Set([outcome]));
+  expect(new Set(outcomes)).toEqual(new Set(['invalid_request']));
 });
 
 test('a body with a long string that is malformed at its end takes about as long as a valid one', async () => {

@@ -174,15 +174,11 @@ describe('POST /v1/pets › status', () => {
   );
 });
 
-it.each(['PUT', 'PATCH', 'DELETE'])(
-  '%s /v1/pets › 405 that says what is not possible',
-  async (method) => {
-    const response = await store.api.send('/v1/pets', { method });
-    expect(expectError(response, 405, 'method_not_allowed')).toMatch(
-      /Allowed methods: GET, POST, HEAD, OPTIONS\. Animals cannot be changed or removed through this interface/,
-    );
-  },
-);
+it.each(['PUT', 'PATCH', 'DELETE'])('%s /v1/pets › 405 with the reason', async (method) => {
+  const response = await store.api.send('/v1/pets', { method });
+  const message = expectError(response, 405, 'method_not_allowed');
+  expect(message).toMatch(/GET, POST, HEAD, OPTIONS\. Animals cannot be changed or removed/);
+});
 
 describe('POST /v1/pets › a body with invalid properties', () => {
   const required = (rule: string): string => rule.replace(' must be', ' is required and must be');

@@ -13,6 +13,8 @@ const NAMES: Record<string, string> = {
   '-5': 'Minus five',
 };
 
+const INTEGERS = '999999999 9007199254740992 9223372036854775806 -1'.split(' ');
+
 const store = useStore({ app: true });
 
 beforeAll(() =>
@@ -57,25 +59,20 @@ describe('GET /v1/pets/{petId}', () => {
     expect((await get(petId)).status).toBe(404);
   });
 
-  it.each([...'999999999 9007199254740992 9223372036854775806 -1'.split(' ')])(
-    '404 pet_not_found for the id %s',
-    async (petId) => {
-      const response = await get(petId);
-
-      expect(expectError(response, 404, 'pet_not_found')).toBe('No animal has this identifier.');
-      expect(response.headers).not.toHaveProperty('etag');
-    },
-  );
-
   it.each([
+    // Integers that no animal has.
+    ...INTEGERS,
     // Other notations of 0 and -5.
     ...'00 -0 %2B0 +0 0.0 0e0 0x0 -05 %20-5 -5%20 -5%0A -5%00 %E2%88%925 0n 0,0 0;a=1'.split(' '),
     ...'0%2F %EF%BC%90 9223372036854775808 -9223372036854775809 18446744073709551616'.split(' '),
     ...['9'.repeat(1_000), ...'abc null undefined NaN __proto__ %27 - . %C3%A9'.split(' ')],
-  ])('404 pet_not_found that says what an id is: %s', async (petId) => {
-    expect(expectError(await get(petId), 404, 'pet_not_found')).toBe(
-      'No animal has this identifier. An identifier is a 64-bit integer, such as 42.',
-    );
+  ])('404 pet_not_found for the id %s', async (petId) => {
+    const response = await get(petId);
+
+    const hint = INTEGERS.includes(petId) ? '' : ' An identifier is a 64-bit integer, such as 42.';
+    const message = `No animal has this identifier.${hint}`;
+    expect(expectError(response, 404, 'pet_not_found')).toBe(message);
+    expect(response.headers).not.toHaveProperty('etag');
   });
 
   it.each([
@@ -126,9 +123,7 @@ test.each([
     expectError(await store.anonymous.get('/v1/pets/0'), 401, 'missing_api_key');
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
       const message = expectError(await get('0', method), 405, 'method_not_allowed');
-      expect(message).toMatch(
-        /^Method not allowed\. Allowed methods: GET, HEAD, OPTIONS\. Animals cannot be changed/,
-      );
+      expect(message).toMatch(/methods: GET, HEAD, OPTIONS\. Animals cannot be changed/);
     }
     const list = await store.api.get('/v1/pets');
     const created = await store.api.post('/v1/pets', { name: 'Frank', categoryId: 7 });

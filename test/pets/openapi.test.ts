@@ -347,10 +347,7 @@ describe('the interface description of the routes of a feature', () => {
   });
 
   it('declares its tags', () => {
-    const tags = [...description.operations().values()].flatMap((operation) => operation.tags);
-    const names = description.document.tags.map(({ name }: { name: string }) => name);
-    expect(names).toEqual([...new Set(tags)]);
-    expect(names).toContain('Probes');
+    expect(description.document.tags).toContainEqual({ name: 'Probes' });
   });
 
   it('a @Public() route needs no API key, and its responses have rate limit headers', async () => {

@@ -1,15 +1,14 @@
-import { All, Controller, Next, Req, Res, SetMetadata, VERSION_NEUTRAL } from '@nestjs/common';
+import { All, Controller, Next, Req, Res, VERSION_NEUTRAL } from '@nestjs/common';
 import { PATH_METADATA } from '@nestjs/common/internal';
+import { Reflector } from '@nestjs/core';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { IRoute } from 'express';
 import { READ_ONLY_KEY, ServiceError } from '../../errors/service-error.js';
 import { EVERY_PATH, exceedsAccess } from '../request/request-context.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
 
-const HINT = 'not-allowed-hint';
-
 /** Adds a sentence to the 405 for the methods that the path of this handler does not allow. */
-export const NotAllowedHint = (hint: string): MethodDecorator => SetMetadata(HINT, ` ${hint}`);
+export const NotAllowedHint = Reflector.createDecorator<string>();
 
 /**
  * The catch-all route: requests that match no other route pass the guards. NestJS registers it last, because it is the
@@ -30,7 +29,7 @@ export class UnmatchedController {
     const allow = methods.join(', ');
     response.setHeader('Allow', allow);
     if (request.method !== 'OPTIONS') {
-      const message = `Method not allowed. Allowed methods: ${allow}.${hint}`;
+      const message = `Method not allowed. Allowed methods: ${allow}. ${hint}`.trim();
       throw new ServiceError('method_not_allowed', message);
     }
     response.status(204).end();
@@ -67,7 +66,7 @@ function routesAt(request: Request): { methods: string[]; hint: string } {
       first && path !== EVERY_PATH && Reflect.hasMetadata(PATH_METADATA, first.handle);
     if (!isRoute || !layer.match(request.path)) continue;
     for (const method of Object.keys(served)) methods.add(method.toUpperCase());
-    hint ||= (Reflect.getMetadata(HINT, first.handle) as string | undefined) ?? '';
+    hint ||= (Reflect.getMetadata(NotAllowedHint.KEY, first.handle) as string | undefined) ?? '';
   }
   if (methods.has('GET')) methods.add('HEAD');
   if (methods.size > 0) methods.add('OPTIONS');

@@ -3,11 +3,7 @@
 declare const SwaggerUIBundle: (options: object) => {
   preauthorizeApiKey(scheme: string, key: string): void;
 };
-interface Preference {
-  matches: boolean;
-  onchange: (event: Preference) => void;
-}
-declare const matchMedia: (query: string) => Preference;
+declare const matchMedia: (query: string) => { matches: boolean; onchange: () => void };
 declare const document: {
   readonly documentElement: { classList: { toggle(name: string, isSet: boolean): void } };
   querySelector(selector: string): { dataset: { key?: string } };
@@ -28,10 +24,8 @@ function exact(_key: string, value: unknown, { source }: { source: string }): un
 
 // Swagger UI has dark colors, and a button for them in a bar that this page omits.
 const dark = matchMedia('(prefers-color-scheme: dark)');
-const setColors = ({ matches }: Preference): void =>
-  document.documentElement.classList.toggle('dark-mode', matches);
-setColors(dark);
-dark.onchange = setColors;
+dark.onchange = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+dark.onchange();
 
 const RULES = [
   'html.dark-mode body { background: none }',
