@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import type { Type } from '@nestjs/common';
-import { Type as NestedType } from 'class-transformer';
+import { Expose, Type as NestedType } from 'class-transformer';
 import {
   ArrayNotEmpty,
   IsDefined,
