@@ -29,6 +29,7 @@ const ALLOWED = {
 };
 
 const PRODUCT = '^src/product\\.ts$';
+const APP = '^src/app\\.module\\.ts$';
 
 /** Any feature. A rule that compares two features captures the name as $1. */
 const FEATURE = '^src/(?!(?:platform|cli|demo)/)([^/]+)/';
@@ -62,7 +63,7 @@ export default {
     ]),
     rule('cli-imports-no-feature', '^src/cli/', '^src/(?!(?:platform|cli)/)', [
       '^src/demo/demo\\.repository\\.ts$',
-      PRODUCT,
+      ...[APP, PRODUCT],
     ]),
     rule('demo-and-cli-import-no-http', '^src/(?:demo|cli)/', '^src/platform/http/', [
       ...['http/response/json-text', 'http/openapi/demo-key'].map(platform),
@@ -85,7 +86,7 @@ export default {
     // The files directly in src and in src/platform put the folders together.
     rule(
       'nothing-imports-the-top',
-      '^src/(?:platform/[^/]+|(?!platform/)[^/]+)/',
+      '^src/(?:platform/[^/]+|(?!(?:platform|cli)/)[^/]+)/',
       '^src/(?:platform/)?[^/]+\\.ts$',
       [platform('index'), PRODUCT],
     ),

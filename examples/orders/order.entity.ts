@@ -41,5 +41,11 @@ export class Order {
   createdAt!: Date;
 }
 
+/** An order that an operator has cancelled. */
+export interface CancelledOrder {
+  orderId: bigint;
+  petId: bigint;
+}
+
 /** The properties of an order that its owner may see. */
 export type PublicOrder = Pick<Order, 'id' | 'petId' | 'confirmedAt'>;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
 import { queryRows } from '#platform';
-import type { PublicOrder } from './order.entity.js';
+import type { CancelledOrder, PublicOrder } from './order.entity.js';
 
 /** The columns that callers may see. */
 const COLUMNS = 'id, pet_id AS "petId", confirmed_at AS "confirmedAt"';
@@ -15,6 +15,11 @@ const MARK_SOLD = `UPDATE pets SET status = 'sold' WHERE id = $1 AND status <> '
 
 const CONFIRM =
   'UPDATE orders SET confirmed_at = $2 WHERE id = $1 AND confirmed_at IS NULL RETURNING id';
+
+const CANCEL = `
+  WITH cancelled AS (DELETE FROM orders WHERE id = ANY ($1) RETURNING id, pet_id)
+  UPDATE pets SET status = 'available' FROM cancelled WHERE pets.id = pet_id
+  RETURNING cancelled.id AS "orderId", pet_id AS "petId"`;
 
 /** The orders in PostgreSQL. */
 @Injectable()
@@ -36,6 +41,11 @@ export class OrdersRepository {
   /** Returns whether there was an animal with this id that was not sold. */
   async markSold(petId: bigint): Promise<boolean> {
     return (await queryRows(this.manager, MARK_SOLD, [petId])).length > 0;
+  }
+
+  /** Deletes the orders with these ids, and makes their animals available. */
+  cancel(ids: bigint[]): Promise<CancelledOrder[]> {
+    return queryRows<CancelledOrder>(this.manager, CANCEL, [ids]);
   }
 
   /** Returns whether the order was not confirmed before. */

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { Events } from '#platform';
+import { AuditTrail, Events } from '#platform';
 import { PetsService } from '../pets/pets.service.js';
 import { ORDER_CREATED, type OrderCreated } from './order-created.js';
-import type { PublicOrder } from './order.entity.js';
-import { petSold } from './orders.errors.js';
+import type { CancelledOrder, PublicOrder } from './order.entity.js';
+import { orderNotFound, petSold } from './orders.errors.js';
 import { OrdersRepository } from './orders.repository.js';
 
 /** Sells animals. */
@@ -13,6 +13,7 @@ export class SalesService {
     private readonly orders: OrdersRepository,
     private readonly pets: PetsService,
     private readonly events: Events,
+    private readonly audit: AuditTrail,
   ) {}
 
   /**
@@ -29,5 +30,17 @@ export class SalesService {
     const event: OrderCreated = { orderId: order.id.toString() };
     await this.events.publish(ORDER_CREATED, event);
     return order;
+  }
+
+  /**
+   * Cancels all of these orders and records it. Call it in a transaction.
+   *
+   * @throws ServiceError not_found
+   */
+  async cancel(ids: bigint[]): Promise<CancelledOrder[]> {
+    const cancelled = await this.orders.cancel(ids);
+    if (cancelled.length < new Set(ids).size) throw orderNotFound();
+    await this.audit.record('orders cancel', { cancelled });
+    return cancelled;
   }
 }

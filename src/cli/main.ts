@@ -7,6 +7,9 @@ for (const stream of [process.stdout, process.stderr]) {
   // The failed write reports the error. Without a listener, the event would end the process.
   stream.on('error', () => undefined);
 }
-process.exitCode = await run(process.argv.slice(2));
+process.exitCode = await run(
+  process.argv.slice(2),
+  async () => (await import('../app.module.js')).AppModule,
+);
 // A connection that the server leaves open must not keep the process.
 setTimeout(() => process.exit(), EXIT_LIMIT_MS).unref();

@@ -1,14 +1,12 @@
-import { once } from 'node:events';
-import { createInterface } from 'node:readline/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Access } from '../platform/access/caller.js';
+import { countUpTo } from '../platform/commands/arguments.js';
 import {
   MAX_CUSTOM_LIMIT,
   type Plan,
   PLAN_LIMITS,
   type StoredPlan,
 } from '../platform/config/plans.js';
-import type { DatabaseLocation } from '../platform/database/database-location.js';
 import { PRODUCT } from '../product.js';
 
 const MAX_ID = 2n ** 63n - 1n;
@@ -47,14 +45,6 @@ function textUpTo(max: number, noKey: string): (text: string) => string {
 
 export const parseOwner = textUpTo(255, 'An API key is not the name of an owner.');
 export const parseNote = textUpTo(200, 'A note must not contain an API key.');
-
-/** Returns a parser of integers from 1 to max. */
-export function countUpTo(max: number): (text: string) => number {
-  return (text) => {
-    if (/^[1-9]\d{0,9}$/.test(text) && Number(text) <= max) return Number(text);
-    throw new InvalidArgumentError(`Expected an integer from 1 to ${max}.`);
-  };
-}
 
 const PLANS = Object.keys(PLAN_LIMITS) as Plan[];
 const CUSTOM = `--plan ${PLANS.filter((plan) => PLAN_LIMITS[plan] === null).join(' or ')}`;
@@ -99,30 +89,4 @@ export function addPlanOptions(command: Command, { required }: { required: boole
 /** Returns the plan with the limits of the options. */
 export function storedPlan({ plan, perMinute, perDay }: Options & { plan: Plan }): StoredPlan {
   return { plan, limitPerMinute: perMinute ?? null, limitPerDay: perDay ?? null };
-}
-
-/** The option `--yes` confirms a command that runs without a terminal. */
-export const YES_OPTION = ['--yes', 'do not ask for confirmation'] as const;
-
-/**
- * Prints the effect of a command and asks for the name of the database, unless it is the embedded
- * one. @throws Error unless the operator confirms
- */
-export async function confirm(
-  target: DatabaseLocation,
-  effect: string,
-  { yes }: { yes?: true },
-): Promise<void> {
-  if (target.embedded) return;
-  if (!yes && !process.stdin.isTTY) {
-    throw new Error('Standard input is not a terminal. Confirm with --yes.');
-  }
-  console.error(effect);
-  if (yes) return;
-  // Without `terminal`, Ctrl-C ends the process as usual.
-  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
-  const question = lines.question('Type the name of the database to continue: ');
-  const typed = await Promise.race([question, once(lines, 'close')]);
-  lines.close();
-  if (typed !== target.name) throw new Error('The name does not match. Nothing was changed.');
 }

@@ -1,26 +1,36 @@
 import { readdirSync } from 'node:fs';
+import type { Type } from '@nestjs/common';
 import { Command, CommanderError } from 'commander';
+import { commandsOf } from '../platform/commands/command.decorator.js';
 import { loadEnvFile } from '../platform/config/text-file.js';
 import { VERSION } from '../platform/config/version.js';
-import type { Seed } from '../platform/database/sql.js';
-import { addCommand } from './command.js';
-import { addDatabaseCommands } from './commands/database.js';
-import { addKeysCommands } from './commands/keys.js';
-import { addOwnersCommands } from './commands/owners.js';
-import { type Options, parseOwner } from './options.js';
 import { PRODUCT } from '../product.js';
 
 const FAILURE = 1;
 const WRONG_USAGE = 2;
 
-/** Runs a command and prints a failure as one line. Returns the exit code. */
-export async function run(args: readonly string[]): Promise<number> {
+const DESCRIPTIONS: Record<string, string> = {
+  keys: 'manage API keys',
+  owners: 'manage the owners of API keys and their plans',
+  audit: 'show what operators changed',
+  db: 'manage the database schema and add generated rows',
+};
+
+/** A file `NAME.commands.js`, in this folder or in that of a feature. */
+const FILE = /^([^/\\]+)[/\\]([^/\\]+)\.commands\.js$/;
+
+type LoadRoot = () => Promise<Type>;
+
+/**
+ * Runs a command and prints a failure as one line. Returns the exit code.
+ *
+ * @param loadRoot loads AppModule, in which the commands of the features run
+ */
+export async function run(args: readonly string[], loadRoot: LoadRoot): Promise<number> {
   try {
     loadEnvFile();
     const words = args.length > 0 ? args : ['--help'];
-    await createProgram(words[0] === 'db' ? await loadSeeds() : []).parseAsync(words, {
-      from: 'user',
-    });
+    await (await createProgram(words, loadRoot)).parseAsync(words, { from: 'user' });
     return 0;
   } catch (error) {
     // The program that started this one reports a package that is missing.
@@ -37,36 +47,49 @@ export async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Returns all commands. They throw CommanderError instead of ending the process. */
-function createProgram(seeds: readonly Seed[]): Command {
+/**
+ * Returns the commands that start with the same word as these. Of all others, which the help lists, it
+ * does not load the code. They throw CommanderError instead of ending the process.
+ */
+async function createProgram(words: readonly string[], loadRoot: LoadRoot): Promise<Command> {
   const program = new Command(PRODUCT.command)
     .description(`Manage the API keys, owners and database of the ${PRODUCT.title}.`)
     .version(VERSION, '--version', 'print the version')
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(`${oneLine(text)}\n`) })
     .showSuggestionAfterError(false);
-  const group = (name: string, description: string): Command =>
-    program.command(name).description(description);
-  addKeysCommands(group('keys', 'manage API keys'));
-  addOwnersCommands(group('owners', 'manage the owners of API keys and their plans'));
-  const audit = group('audit', 'show what operators changed');
-  addCommand(audit, 'list', 'list changes, newest first', async (store, { owner }: Options) => [
-    await store.audit(owner),
-  ]).option('--owner <name>', 'only changes of this owner and its API keys', parseOwner);
-  addDatabaseCommands(group('db', 'manage the database schema and add generated rows'), seeds);
+  const folder = new URL('../', import.meta.url);
+  for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()) {
+    const [, feature, name] = FILE.exec(path) ?? [];
+    if (name === undefined) continue;
+    const group =
+      program.commands.find((command) => command.name() === name) ??
+      program.command(name).description(DESCRIPTIONS[name] ?? `commands of ${feature}`);
+    // `help NAME` is the same as `NAME --help`.
+    if (words[0] !== name && words[1] !== name) continue;
+    const exported = (await import(new URL(path, folder).href)) as Record<string, Type<never>>;
+    const load = feature === 'cli' ? loadCliModule : loadRoot;
+    for (const type of Object.values(exported)) addCommands(group, type, load);
+  }
   return program;
 }
 
-const API_KEYS = new RegExp(`${PRODUCT.keyPrefix}\\w+`, 'g');
+const loadCliModule: LoadRoot = async () => (await import('./cli.module.js')).CliModule;
 
-/** Returns `SEED` of the files `NAME.seed.js` in the folders of the features. */
-async function loadSeeds(): Promise<Seed[]> {
-  const root = new URL('../', import.meta.url);
-  const files = readdirSync(root, { recursive: true, encoding: 'utf8' });
-  const seeds = files.filter((name) => /^[^/\\]+[/\\][^/\\]+\.seed\.js$/.test(name)).sort();
-  const modules = seeds.map((name) => import(new URL(name, root).href) as Promise<{ SEED: Seed }>);
-  return (await Promise.all(modules)).map(({ SEED }) => SEED);
+/** Adds the commands of a provider, with --json. */
+function addCommands(group: Command, provider: Type<never>, loadRoot: LoadRoot): void {
+  for (const declared of commandsOf(provider)) {
+    const command = group.command(declared.name).description(declared.description);
+    declared.usage(command);
+    command.option('--json', 'print the result as JSON').action(async (...args) => {
+      // Loaded here, because help and usage errors need no application.
+      const { runCommand } = await import('./application.js');
+      await runCommand(await loadRoot(), provider, declared, command, args);
+    });
+  }
 }
+
+const API_KEYS = new RegExp(`${PRODUCT.keyPrefix}\\w+`, 'g');
 
 /** Returns a text without line ends, control characters and API keys: logs often contain it. */
 function oneLine(text: string): string {

@@ -3,6 +3,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Module, type OnApplicationBootstrap } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
+import { AdministrationModule } from '../platform/access/administration/administration.module.js';
 import { KeyAdministration } from '../platform/access/administration/key-administration.js';
 import { ApiKey } from '../platform/access/api-key.entity.js';
 import { hashKey } from '../platform/access/key-format.js';
@@ -20,24 +21,24 @@ const PLAN = { plan: 'business', limitPerMinute: null, limitPerDay: null } as co
  * Adds the demo data of the embedded database once: a few animals, and an owner with an API key.
  * It never restores removed data. An API key that is valid becomes the demo API key.
  */
-@Module({})
+@Module({ imports: [AdministrationModule] })
 export class DemoModule implements OnApplicationBootstrap {
   constructor(
     private readonly manager: EntityManager,
     private readonly location: DatabaseLocation,
     private readonly settings: Settings,
     private readonly demoKey: DemoKey,
+    private readonly keys: KeyAdministration,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
-    if (!this.location.embedded) return;
+    if (!this.location.embedded || this.location.use === 'command') return;
     const keyFile = join(this.settings.database.dataDir, 'demo-key');
     await this.manager.transaction(async (transaction) => {
       if (!(await addDemoAnimals(transaction))) return;
       // An operator may have created an owner of this name, with another plan.
       const exists = await transaction.existsBy(Owner, { name: DEMO_OWNER });
-      const keys = new KeyAdministration(transaction);
-      const { key } = await keys.issue(DEMO_OWNER, exists ? undefined : PLAN);
+      const { key } = await this.keys.issue(DEMO_OWNER, exists ? undefined : PLAN);
       // Written before the commit. If the start is interrupted here, the next one replaces it.
       await writeKeyFile(keyFile, key);
     });

@@ -1,15 +1,17 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { IdempotencyModule } from '#platform';
+import { AdministrationModule, IdempotencyModule } from '#platform';
+import { SeedCommand } from './db.commands.js';
 import { Pet } from './pet.entity.js';
 import { PetsController } from './pets.controller.js';
 import { PetsRepository } from './pets.repository.js';
 import { PetsService } from './pets.service.js';
+import { SeedRepository } from './seed.repository.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([Pet]), IdempotencyModule],
+  imports: [TypeOrmModule.forFeature([Pet]), AdministrationModule, IdempotencyModule],
   controllers: [PetsController],
-  providers: [PetsService, PetsRepository],
+  providers: [PetsService, PetsRepository, SeedCommand, SeedRepository],
   exports: [PetsService],
 })
 export class PetsModule {}

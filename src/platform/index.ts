@@ -65,8 +65,6 @@ export type { FeatureError } from './errors/catalogue.js';
 export { queryRows } from './database/sql.js';
 /** What runs statements: TypeORM's EntityManager, DataSource or QueryRunner. */
 export type { StatementRunner } from './database/sql.js';
-/** Rows that the command `db seed` can add: `export const SEED: Seed = { … }` in `toys.seed.ts`. */
-export type { Seed } from './database/sql.js';
 /** Several statements in one round trip, for measured cases. */
 export { PipelinedStatements } from './database/pipelining/pipelined-statements.js';
 
@@ -84,6 +82,23 @@ export { Events } from './events/events.js';
 export { OnOutboxEvent } from './events/events.js';
 /** The module of `Events`. */
 export { EventsModule } from './events/events.module.js';
+
+// --- Administration and commands ---------------------------------------------------------------------------
+
+/** A method that is a command: `@Command('sell', 'sell toys')` in `toys.commands.ts` is `toys sell`. */
+export { Command } from './commands/command.decorator.js';
+/** Asks the operator for confirmation, and shows notes and progress. */
+export { Operator } from './commands/operator.js';
+/** For `usage`: `command.argument('<ids...>', 'the ids', each(parseInt64)).option(...YES_OPTION)`. */
+export { countUpTo, each, parseInt64, YES_OPTION } from './commands/arguments.js';
+/** Records a change of an operator, in the open transaction: `audit.record('toys sell', { ids })`. */
+export { AuditTrail } from './access/administration/operator-actions.repository.js';
+/** Issues, rotates and revokes API keys, in the open transaction: `keys.issue('Ann', plan)`. */
+export { KeyAdministration } from './access/administration/key-administration.js';
+/** Lists owners, and changes their plans. */
+export { OwnerAdministration } from './access/administration/owner-administration.js';
+/** The module of `AuditTrail`, `KeyAdministration` and `OwnerAdministration`. */
+export { AdministrationModule } from './access/administration/administration.module.js';
 
 // --- Surroundings ------------------------------------------------------------------------------------
 

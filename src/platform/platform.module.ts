@@ -4,6 +4,7 @@ import { ScheduleModule } from '@nestjs/schedule';
 import { ClsModule } from 'nestjs-cls';
 import { AccessModule } from './access/access.module.js';
 import { translateDatabaseError } from './database/database-errors.js';
+import { DatabaseLocation } from './database/database-location.js';
 import { DatabaseModule } from './database/database.module.js';
 import { EventsModule } from './events/events.module.js';
 import { HealthController } from './health/health.controller.js';
@@ -30,7 +31,13 @@ import { RateLimitModule } from './rate-limit/rate-limit.module.js';
     ProcessModule,
     // Not forRoot(), which adds an interceptor to every route. RequestContextMiddleware enters the context.
     ClsModule,
-    ScheduleModule.forRoot(),
+    ScheduleModule.forRootAsync({
+      inject: [DatabaseLocation],
+      useFactory: ({ use }: DatabaseLocation) => {
+        const isService = use === 'service';
+        return { cronJobs: isService, intervals: isService, timeouts: isService };
+      },
+    }),
     DatabaseModule,
     AccessModule,
     DiscoveryModule,

@@ -8,6 +8,7 @@ import {
   type Type,
 } from '@nestjs/common';
 import type { Logger } from 'pino';
+import { Operator } from './commands/operator.js';
 import { Clock } from './config/clock.js';
 import { Settings } from './config/settings.js';
 import { DatabaseLocation, locateDatabase } from './database/database-location.js';
@@ -39,6 +40,7 @@ export function withPrepared(root: Type, values: Prepared): DynamicModule {
 @Global()
 @Module({
   providers: [
+    Operator,
     {
       provide: Settings,
       inject: [prepared],
@@ -73,7 +75,7 @@ export function withPrepared(root: Type, values: Prepared): DynamicModule {
       ) => values?.schemaCurrent ?? makeSchemaCurrent(database, location, logger),
     },
   ],
-  exports: [Settings, Clock, LOGGER, DatabaseLocation, SCHEMA_CURRENT],
+  exports: [Operator, Settings, Clock, LOGGER, DatabaseLocation, SCHEMA_CURRENT],
 })
 export class ProcessModule implements OnApplicationShutdown {
   constructor(

@@ -1,7 +1,7 @@
 import { IncomingMessage, METHODS, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Inject, Injectable, type NestMiddleware, type OnModuleInit } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
+import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
 import type { Logger } from 'pino';
 import { MAX_HEADERS } from './config/bounds.js';
 import { Settings } from './config/settings.js';
@@ -46,7 +46,10 @@ export class ProtocolErrorsMiddleware implements NestMiddleware, OnModuleInit {
 
   /** Handles the server's events about malformed and unusual requests. */
   onModuleInit(): void {
-    const server = this.host.httpAdapter.getHttpServer() as Server;
+    // An application without a server has no adapter.
+    const adapter = this.host.httpAdapter as AbstractHttpAdapter<Server> | undefined;
+    if (!adapter) return;
+    const server = adapter.getHttpServer();
     for (const event of ['checkContinue', 'checkExpectation'])
       server.on(event, (...message: unknown[]) => server.emit('request', ...message));
     server.on('clientError', (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket) => {

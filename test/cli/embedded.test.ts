@@ -15,7 +15,7 @@ import {
 import { until } from '../harness/run/until.js';
 
 /** Takes longer than a test. */
-const SEED = ['db', 'seed', '--items', '50000000'];
+const SEED = ['items', 'seed', '--items', '50000000'];
 
 /** Waits until a command adds items. */
 const seeding = (opened: Opened): Promise<void> =>
@@ -41,12 +41,12 @@ describe('a command on the embedded database while no service runs', () => {
 
   test('leaves the schema to db migrate when MIGRATE_ON_START is false', async () => {
     const cli = new Cli({ DATA_DIR: dataDir, MIGRATE_ON_START: 'false' });
-    expect(await cli.failure(1, 'db', 'seed', '--items', '1')).toContain('db migrate');
+    expect(await cli.failure(1, 'items', 'seed', '--items', '1')).toContain('db migrate');
   });
 
-  test('db seed needs no confirmation and migrates, and later commands see its data', async () => {
+  test('items seed needs no confirmation and migrates, and later commands see its data', async () => {
     const cli = new Cli({ DATA_DIR: dataDir });
-    const seeded = await cli.run('db', 'seed', '--items', '3');
+    const seeded = await cli.run('items', 'seed', '--items', '3');
     expect(seeded).toMatchObject({ code: 0, stderr: `Database: embedded in ${dataDir}\n` });
     const { id, key } = await cli.json('keys', 'issue', '--owner', 'acme', '--plan', 'free');
     expect(await cli.json('keys', 'inspect', key)).toMatchObject({ id, owner: 'acme' });

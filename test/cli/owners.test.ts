@@ -80,8 +80,8 @@ test.each([
 test('audit list › lists who changed what and when, newest first: all, or the changes of an owner', async () => {
   await cli.json('owners', 'set-plan', 'acme', '--plan', 'free');
   await cli.json('keys', 'issue', '--owner', 'zoo');
-  await cli.run('db', 'seed', '--items', '3', '--yes');
-  const seed = { action: 'db seed', owner: null, details: { requested: { items: 3 } } };
+  await cli.run('items', 'seed', '--items', '3', '--yes');
+  const seed = { action: 'items seed', owner: null, details: { requested: { items: 3 } } };
   const issue = { action: 'keys issue', owner: 'zoo', details: { keyId: 1, plan: 'free' } };
   const setPlan = { action: 'owners set-plan', owner: 'acme', details: { previousPlan: 'pro' } };
   const records = await cli.json('audit', 'list');

@@ -27,7 +27,7 @@ test.each<[args: string, line: RegExp]>([
   ['keys change 1 --no-expiry --expires-in 1d', /--no-expiry.*cannot be used with.*--expires-in/],
   ['keys revoke', /either the id of a key or --owner/],
   ['keys revoke 1 --owner a', /either the id of a key or --owner/],
-  ['db seed --items 1e3', /--items.*integer from 1 to/],
+  ['items seed --items 1e3', /--items.*integer from 1 to/],
 ])('"%s" exits with 2 and one line with the reason', async (args, line) => {
   expect(await cli.failure(2, ...args.split(' '))).toMatch(line);
 });
@@ -39,7 +39,7 @@ test.each([
   ['keys rotate 1 --overlap', '5214w', '5215w'],
   ['keys issue --owner a --expires-in', '3153600000s', '3153600001s'],
   [`${ENTERPRISE} --per-day 1 --per-minute`, '2000000000', '2000000001'],
-  ['db seed --yes --items', '100000000', '100000001'],
+  ['items seed --yes --items', '100000000', '100000001'],
 ])('%s accepts %s, and exits with 2 for %s', async (command, max, more) => {
   const args = command.split(' ');
   expect(await cli.failure(1, ...args, max)).toMatch(/^The database cannot be reached/);
@@ -81,7 +81,7 @@ test('without a command, the help is printed, and every command accepts --json',
       'owners usage',
     ],
     'audit list',
-    ...['db migrate', 'db status', 'db seed'],
+    ...['db migrate', 'db status', 'db copy-embedded', 'items seed'],
   ]) {
     const { code, stdout } = await cli.run(...command.split(' '), '--help');
     expect([command, code, stdout]).toEqual([command, 0, expect.stringContaining('--json')]);

@@ -1,16 +1,17 @@
 import { CreateOrders1795478400000 } from '../../examples/orders/migrations/1795478400000-create-orders.js';
-import { SCHEMA, useDatabase } from '../harness/database/database.js';
+import { createDatabase, SCHEMA, useDatabase } from '../harness/database/database.js';
 import { createOwner, createPets, type TestOwner } from '../harness/database/factories.js';
 import { expectDeclaredSchema } from '../harness/database/schema.js';
 import { exampleOf, migrateExample } from '../harness/features/examples.js';
 import { ApiClient, type ApiResponse } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
+import { Cli, OPERATOR } from '../harness/processes/command.js';
 import { startService, type TestService } from '../harness/service/service.js';
 
 const PATH = '/v1/orders';
 
 const example = exampleOf('orders');
-const database = useDatabase(SCHEMA);
+const database = useDatabase();
 let service: TestService;
 let owner: TestOwner;
 let client: ApiClient;
@@ -94,5 +95,61 @@ describe('GET /v1/orders/{orderId}', () => {
   });
 });
 
-it('the schema is, by the migration, what the entity declares', () =>
-  expectDeclaredSchema(database, example.folder));
+describe('orders cancel', () => {
+  const options = { app: true, features: [example.modules] } as const;
+  const cancel = (...args: unknown[]) =>
+    new Cli({ DATABASE_URL: database.url }, options).run('orders', 'cancel', ...args.map(String));
+  const audited = () =>
+    database.query(
+      `SELECT actor, details FROM operator_actions WHERE action = 'orders cancel' ORDER BY id`,
+    );
+
+  it('cancels the orders, makes their animals available, and records it', async () => {
+    const ids: number[] = [];
+    const [other = 0n] = await createPets(database, 1);
+    for (const each of [petId, Number(other)])
+      ids.push((await client.post(PATH, { petId: each })).json.id);
+    expect(await cancel(...ids)).toMatchObject({ code: 1, stdout: '' });
+
+    const { code, json, stderr } = await cancel(...ids, '--yes', '--json');
+    const cancelled = [petId, Number(other)].map((each, index) => ({
+      orderId: ids[index],
+      petId: each,
+    }));
+    expect({ code, json }).toEqual({ code: 0, json: cancelled });
+    expect(stderr).toContain(`\nThis cancels the orders ${ids.join(', ')} in ${database.name} on `);
+    expect(await audited()).toEqual([{ actor: OPERATOR, details: { cancelled } }]);
+    expect((await client.get(`/v1/pets/${petId}`)).json).toMatchObject({ status: 'available' });
+  });
+
+  it('changes and records nothing when one of the orders does not exist', async () => {
+    const before = await audited();
+    const { id } = (await buy()).json;
+    expect(await cancel(id, 4711, '--yes')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/\nYou have no order with this identifier\.\n$/),
+    });
+    expect(await ordersOf(petId)).toHaveLength(1);
+    expect(await audited()).toEqual(before);
+  });
+
+  it('runs no event handler, which is left to the service', async () => {
+    const separate = await createDatabase();
+    await migrateExample(new CreateOrders1795478400000(), separate);
+    await separate.query(
+      `INSERT INTO outbox_events (event, payload, handler)
+       VALUES ('order.created', '{"orderId":"1"}', 'OrderConfirmations.confirm')`,
+    );
+    const cli = new Cli({ DATABASE_URL: separate.url }, options);
+    expect(await cli.run('orders', 'cancel', '1', '--yes')).toMatchObject({ code: 1 });
+    expect(await separate.query('SELECT attempts FROM outbox_events')).toEqual([{ attempts: 0 }]);
+    await separate.close();
+  });
+});
+
+it('the schema is, by the migration, what the entity declares', async () => {
+  const migrated = await createDatabase(SCHEMA);
+  await migrateExample(new CreateOrders1795478400000(), migrated);
+  await expectDeclaredSchema(migrated, example.folder);
+  await migrated.close();
+});

@@ -1,12 +1,18 @@
 import { useDatabase } from '../harness/database/database.js';
-import { Cli } from '../harness/processes/command.js';
+import { Cli, TEAM_PROGRAM } from '../harness/processes/command.js';
+import { makeFolder, removeFolders } from '../harness/processes/embedded-user.js';
 
 const database = useDatabase();
+let cli: Cli;
+beforeAll(() => {
+  cli = new Cli({ DATABASE_URL: database.url }, { app: true });
+});
+afterAll(removeFolders);
 
 test('db seed adds N animals with varied names, categories and statuses, and updates the planner statistics', async () => {
   // More than one batch, and not a multiple of its size.
   const seed = ['db', 'seed', '--animals', '60001', '--yes', '--json'];
-  const { code, json, stderr } = await new Cli({ DATABASE_URL: database.url }).run(...seed);
+  const { code, json, stderr } = await cli.run(...seed);
   expect({ code, json }).toEqual({ code: 0, json: { animals: 60_001 } });
   expect(stderr).toMatch(
     new RegExp(`^Database: (${database.name} on .+)\nThis adds 60001 animals to \\1\\.\n$`),
@@ -27,3 +33,21 @@ test('db seed adds N animals with varied names, categories and statuses, and upd
   );
   expect(table!.rows).toBe(60_001);
 });
+
+test('db seed adds nothing without the number of animals, or without a terminal and --yes', async () => {
+  expect(await cli.failure(2, 'db', 'seed')).toMatch(/--animals/);
+  expect(await cli.failure(2, 'db', 'seed', '--animals', '100000001')).toMatch(/--animals/);
+  const before = await database.query('SELECT count(*) FROM operator_actions');
+  expect(await cli.failure(1, 'db', 'seed', '--animals', '1')).toMatch(/Confirm with --yes/);
+  expect(await database.query('SELECT count(*) FROM operator_actions')).toEqual(before);
+});
+
+test('db seed creates the embedded database, without the demo data of the service', async () => {
+  const cli = new Cli({ DATA_DIR: makeFolder() }, {}, TEAM_PROGRAM);
+  expect(await cli.json('db', 'seed', '--animals', '1')).toEqual({ animals: 1 });
+  expect(await cli.json('keys', 'list')).toEqual([]);
+  expect(await cli.json('audit', 'list')).toMatchObject([
+    { action: 'db seed', details: { requested: { animals: 1 } } },
+    { action: 'db migrate' },
+  ]);
+}, 120_000);

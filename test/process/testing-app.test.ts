@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Controller, Get, Injectable, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
 import { Counter } from 'prom-client';
 import { DataSource, EntityManager } from 'typeorm';
 import retry from 'p-retry';
-import { Clock, queryRows } from '#platform';
+import { AdministrationModule, Clock, KeyAdministration, queryRows } from '#platform';
+import { PlatformModule } from '../../src/platform/platform.module.js';
 import { ServiceMetrics } from '../../src/platform/metrics/service-metrics.js';
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
@@ -91,5 +93,54 @@ describe('a test of a feature in the process of the service', () => {
     });
 
     expect(await (await ask(url)).json()).toEqual({ result: 'replaced' });
+  });
+});
+
+const PRO = { plan: 'pro', limitPerMinute: null, limitPerDay: null } as const;
+
+@Injectable()
+class SignUp {
+  constructor(
+    private readonly keys: KeyAdministration,
+    private readonly dataSource: DataSource,
+  ) {}
+
+  add(name: string, afterwards = () => undefined) {
+    return this.dataSource.transaction(async () => {
+      const { key } = await this.keys.issue(name, PRO);
+      afterwards();
+      return key;
+    });
+  }
+}
+
+@Module({ imports: [AdministrationModule], providers: [SignUp] })
+class SignUpModule {}
+
+describe('a service that issues API keys', () => {
+  const database = useDatabase();
+
+  it('does so in its transaction, with a record in the audit trail', async () => {
+    const { app, url } = await startTestingApp({ database, features: [SignUpModule] });
+    const signUp = app.get(SignUp);
+    const fail = () => {
+      throw new Error('no');
+    };
+    await expect(signUp.add('Ann', fail)).rejects.toThrow('no');
+    const actions = `SELECT action, details ->> 'owner' AS owner FROM operator_actions WHERE action LIKE 'keys%'`;
+    expect(await database.query(actions)).toEqual([]);
+    const headers = { Authorization: `Bearer ${await signUp.add('Ben')}` };
+    expect((await fetch(`${url}/v1/none`, { headers })).status).toBe(404);
+    expect(await database.query(actions)).toEqual([{ action: 'keys issue', owner: 'Ben' }]);
+  });
+
+  it('also in an application without a server', async () => {
+    @Module({ imports: [PlatformModule, SignUpModule] })
+    class Root {}
+    process.env['DATABASE_URL'] = database.url;
+    const app = await NestFactory.createApplicationContext(Root, { logger: false });
+    delete process.env['DATABASE_URL'];
+    expect(await app.get(SignUp).add('Cleo')).toMatch(/^\w+$/);
+    await app.close();
   });
 });

@@ -6,7 +6,6 @@ import { IssuedKeys } from './key-cache/issued-keys.js';
 import { KeyCache } from './key-cache/key-cache.js';
 import { KeyLookupRepository } from './key-cache/key-lookup.repository.js';
 import { KeySecret } from './key-cache/key-secret.entity.js';
-import { OperatorAction } from './administration/operator-action.entity.js';
 import { Owner } from './owner.entity.js';
 import { KeyUsage } from './usage/key-usage.js';
 import { KeyUsageOfDay } from './usage/key-usage.entity.js';
@@ -14,7 +13,7 @@ import { KeyUsageRepository } from './usage/key-usage.repository.js';
 
 /** Owners, their plans and API keys; identifies the caller of a request. */
 @Module({
-  imports: [TypeOrmModule.forFeature([Owner, ApiKey, KeySecret, OperatorAction, KeyUsageOfDay])],
+  imports: [TypeOrmModule.forFeature([Owner, ApiKey, KeySecret, KeyUsageOfDay])],
   providers: [
     ...[Authenticator, IssuedKeys, KeyCache, KeyLookupRepository],
     ...[KeyUsage, KeyUsageRepository],

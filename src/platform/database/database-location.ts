@@ -5,6 +5,8 @@ import type { EmbeddedUse } from './embedded/embedded-postgres.js';
 
 /** Where the database is, and how to stop it. */
 export abstract class DatabaseLocation {
+  /** A command uses the database without what belongs to the service: jobs, events, demo data. */
+  abstract readonly use: EmbeddedUse;
   abstract readonly connection: ClientConfig;
   abstract readonly embedded: boolean;
   abstract readonly name: string;
@@ -30,13 +32,13 @@ export async function locateDatabase(
     const { host, port, database: name = '' } = new pg.Client(connection);
     const description = `${name} on ${host}:${port}`;
     const close = () => Promise.resolve();
-    return { connection, embedded: false, name, description, close };
+    return { use, connection, embedded: false, name, description, close };
   }
   // Loaded on demand: DATABASE_URL needs none of it.
   const { openEmbeddedDatabase } = await import('./embedded/embedded-postgres.js');
   const database = await openEmbeddedDatabase(dataDir, use, signal);
   return {
-    ...{ connection: database.connection, embedded: true, name: PRODUCT.database },
+    ...{ use, connection: database.connection, embedded: true, name: PRODUCT.database },
     description: `embedded in ${dataDir}`,
     close: () => database.close(),
   };

@@ -23,8 +23,8 @@ const PROVIDERS = [
     TypeOrmModule.forRootAsync({
       // No provider gets the DataSource before the schema is up to date.
       inject: [DatabaseLocation, Settings, SCHEMA_CURRENT],
-      useFactory: ({ connection }: DatabaseLocation, { database }: Settings) => ({
-        ...dataSourceOptions(connection, database),
+      useFactory: ({ connection, use }: DatabaseLocation, { database }: Settings) => ({
+        ...dataSourceOptions(connection, database, { purpose: use === 'command' ? 'cli' : '' }),
         autoLoadEntities: true,
         // They run on connections of their own.
         migrations: [],

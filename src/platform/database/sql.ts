@@ -13,12 +13,3 @@ export async function queryRows<Row>(
   const result = await runner.query<Row[] | [rows: Row[], count: number]>(sql, values);
   return Array.isArray(result[0]) ? result[0] : (result as Row[]);
 }
-
-/** Rows that the command `db seed` can add. A feature exports one as `SEED` of a file `NAME.seed.ts`. */
-export interface Seed {
-  /** The option with their number, and their name in messages. */
-  readonly rows: string;
-  /** The description of the option, in the form of a command. */
-  readonly description: string;
-  readonly add: (database: StatementRunner, count: number) => Promise<void>;
-}

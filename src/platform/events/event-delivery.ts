@@ -7,6 +7,7 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { MINUTE_MS, SECOND_MS } from '../config/clock.js';
+import { DatabaseLocation } from '../database/database-location.js';
 import { type EventHandler, Events } from './events.js';
 import { type ClaimedEvent, EventsRepository } from './events.repository.js';
 
@@ -34,9 +35,12 @@ export class EventDelivery implements OnApplicationBootstrap, OnModuleDestroy {
   constructor(
     private readonly events: Events,
     private readonly repository: EventsRepository,
+    private readonly location: DatabaseLocation,
   ) {}
 
+  /** In the service only. It also delivers what commands publish. */
   onApplicationBootstrap(): void {
+    if (this.location.use === 'command') return;
     this.running = this.events.handlers.map((handler) => this.deliverTo(handler));
   }
 

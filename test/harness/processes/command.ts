@@ -7,7 +7,13 @@ import { text } from 'node:stream/consumers';
 import { connectToHost } from '../service/hosted-application.js';
 import { type Environment, inheritedEnvironment } from '../service/service.js';
 
-export const PROGRAM = join(__dirname, '../../../reports/product/src/cli/main.js');
+const programIn = (folder: string): string =>
+  join(__dirname, '../../../reports', folder, 'src/cli/main.js');
+
+export const PROGRAM = programIn('product');
+
+/** The program with the features of src/, which the tests of the platform do not have. */
+export const TEAM_PROGRAM = programIn('team');
 
 /** Who the changes of these tests are recorded for. */
 export const OPERATOR = `${userInfo().username}@${hostname()}`;
@@ -34,11 +40,16 @@ export class Result {
 
 /** Runs commands as an operator does. */
 export class Cli {
-  constructor(readonly env: Environment = {}) {}
+  /** @param features of the application, in addition to the store of the tests, or to the team's (`app`) */
+  constructor(
+    readonly env: Environment = {},
+    private readonly options: { app?: true; features?: readonly string[] } = {},
+    private readonly program = PROGRAM,
+  ) {}
 
   /** Starts a command in a process of its own. */
   start(...args: string[]): ChildProcessByStdio<null, Readable, Readable> {
-    return spawn(process.execPath, [PROGRAM, ...args], {
+    return spawn(process.execPath, [this.program, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...inheritedEnvironment(), ...this.env },
     });
@@ -55,7 +66,8 @@ export class Cli {
   async runInHost(...args: string[]): Promise<Result> {
     const host = connectToHost();
     const env = { ...inheritedEnvironment(), ...this.env };
-    host.write(`${JSON.stringify({ command: args, env })}\n`);
+    const start = { app: false, features: [], ...this.options, command: args, env };
+    host.write(`${JSON.stringify(start)}\n`);
     const { code, stdout, stderr } = JSON.parse(await text(host)) as Result;
     return new Result(code, stdout, stderr);
   }

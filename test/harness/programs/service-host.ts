@@ -46,11 +46,12 @@ const host = createServer({ allowHalfOpen: true }, (socket) => {
 async function serve(socket: Socket): Promise<void> {
   const lines = createInterface({ input: socket })[Symbol.asyncIterator]();
   const first = (await lines.next()).value as string;
-  const { env, nowMs, app: withTeam, features, command } = JSON.parse(first) as Start;
+  const start = JSON.parse(first) as Start;
+  const { env, nowMs, command } = start;
   if (command) {
     // One after the other, because they share the environment and the output streams.
     lastCommand = lastCommand.then(async () => {
-      send(socket, await runCommand(command, env));
+      send(socket, await runCommand(command, env, () => rootOf(start)));
       socket.end();
     });
     return;
@@ -67,13 +68,7 @@ async function serve(socket: Socket): Promise<void> {
       clock.nowMs = ms;
     },
   };
-  const imports = [
-    withTeam ? ((await import(TEAM)) as { AppModule: Type }).AppModule : AppModule,
-    ...(await Promise.all(features.map(modulesOf))).flat(),
-  ];
-  @Module({ imports })
-  class Root {}
-  const app = await createApp(Root, {
+  const app = await createApp(await rootOf(start), {
     settings,
     clock,
     logger: createLogger(settings.logging.level, { write: (log) => send(socket, { log }) }),
@@ -96,6 +91,17 @@ async function serve(socket: Socket): Promise<void> {
   socket.end();
 }
 
+/** Returns the root module with an AppModule and with features. */
+async function rootOf({ app, features }: Pick<Start, 'app' | 'features'>): Promise<Type> {
+  const imports = [
+    app ? ((await import(TEAM)) as { AppModule: Type }).AppModule : AppModule,
+    ...(await Promise.all(features.map(modulesOf))).flat(),
+  ];
+  @Module({ imports })
+  class Root {}
+  return Root;
+}
+
 /** @param job the class of a provider and its method, as in `LastUsed.write` */
 async function runJob(app: INestApplication, job: string): Promise<object> {
   const [className, method = ''] = job.split('.');
@@ -110,7 +116,11 @@ async function runJob(app: INestApplication, job: string): Promise<object> {
 }
 
 /** Runs a command as in a process of its own. */
-async function runCommand(args: string[], env: Environment): Promise<object> {
+async function runCommand(
+  args: string[],
+  env: Environment,
+  loadRoot: () => Promise<Type>,
+): Promise<object> {
   const { env: ownEnv } = process;
   const streams = { stdout: process.stdout, stderr: process.stderr };
   const printed = { stdout: '', stderr: '' };
@@ -123,7 +133,7 @@ async function runCommand(args: string[], env: Environment): Promise<object> {
   }
   process.env = env;
   try {
-    return { code: await run(args), ...printed };
+    return { code: await run(args, loadRoot), ...printed };
   } finally {
     process.env = ownEnv;
     // The method of the prototype is used again.

@@ -1,3 +1,4 @@
+import { Injectable } from '@nestjs/common';
 import { EntityManager, type FindOptionsWhere, IsNull } from 'typeorm';
 import { DAY_MS } from '../../config/clock.js';
 import type { StoredPlan } from '../../config/plans.js';
@@ -25,11 +26,12 @@ export interface IssuedKey extends ApiKey {
 }
 
 /**
- * The operations on API keys for operators. Each change is one transaction, is recorded with its
+ * The operations on API keys for operators, which take part in an open transaction. Each change is one transaction, is recorded with its
  * actor, and takes effect on every replica within seconds. The stored times are those of PostgreSQL.
  * Without such an API key or owner, all throw an Error of one line. Each change locks the row of the
  * owner before it reads a state to check. Only READ COMMITTED reads what others have committed since.
  */
+@Injectable()
 export class KeyAdministration {
   constructor(private readonly database: EntityManager) {}
 

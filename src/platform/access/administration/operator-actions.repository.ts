@@ -1,5 +1,7 @@
 import { hostname, userInfo } from 'node:os';
+import { Injectable } from '@nestjs/common';
 import { parse, parseNumberAndBigInt, stringify } from 'lossless-json';
+import { EntityManager } from 'typeorm';
 import { queryRows, type StatementRunner } from '../../database/sql.js';
 
 const RECORD = 'INSERT INTO operator_actions (actor, action, details) VALUES ($1, $2, $3::jsonb)';
@@ -35,6 +37,22 @@ export async function recordAction(
 ): Promise<void> {
   const actor = `${userName()}@${hostname()}`;
   await queryRows(database, RECORD, [actor, action, stringify(details)]);
+}
+
+/** The audit trail: what operators changed. */
+@Injectable()
+export class AuditTrail {
+  constructor(private readonly manager: EntityManager) {}
+
+  /**
+   * Records a change, in the open transaction if there is one.
+   *
+   * @param action the command, such as `orders cancel`
+   * @param details identifiers of what was changed. The trail is kept, so it holds no personal data
+   */
+  record(action: string, details: object): Promise<void> {
+    return recordAction(this.manager, action, details);
+  }
 }
 
 function userName(): string {

@@ -1,3 +1,4 @@
+import { Injectable } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
 import type { StoredPlan } from '../../config/plans.js';
 import { Owner } from '../owner.entity.js';
@@ -7,6 +8,7 @@ import { recordAction } from './operator-actions.repository.js';
 const UNIQUE_VIOLATION = '23505';
 
 /** The operations on owners for operators. They work like those on API keys. */
+@Injectable()
 export class OwnerAdministration {
   constructor(private readonly database: EntityManager) {}
 

@@ -78,7 +78,7 @@ export async function migrationStatus(dataSource: DataSource, session?: QueryRun
 }
 
 /** Returns whether no migration is pending. A connection pooler may lead to the database. */
-async function isSchemaCurrent(
+export async function isSchemaCurrent(
   location: DatabaseLocation,
   settings: DatabaseSettings,
 ): Promise<boolean> {
@@ -86,7 +86,8 @@ async function isSchemaCurrent(
   return pending.length === 0;
 }
 
-async function withDataSource<Result>(
+/** Runs the work on connections for statements that take long. */
+export async function withDataSource<Result>(
   location: DatabaseLocation,
   settings: DatabaseSettings,
   work: (dataSource: DataSource) => Promise<Result>,

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { Injectable, type NestMiddleware, type OnModuleInit } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
+import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
 import { Settings } from '../../config/settings.js';
 import { inputOf } from '../request/request-input.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
@@ -43,7 +43,10 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
 
   /** Observes the connections of the server until it closes. */
   onModuleInit(): void {
-    const server = this.host.httpAdapter.getHttpServer() as Server;
+    // An application without a server has no adapter.
+    const adapter = this.host.httpAdapter as AbstractHttpAdapter<Server> | undefined;
+    if (!adapter) return;
+    const server = adapter.getHttpServer();
     server.on('connection', (socket: Socket) => {
       watchParser(socket);
       if (!this.makeRoom()) return void socket.destroy();

@@ -3,6 +3,7 @@
 import { Body, Controller, Get, Injectable, Module, Param, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiProperty } from '@nestjs/swagger';
 import {
+  AdministrationModule,
   ApiErrors,
   ApiPage,
   Caller,
@@ -22,6 +23,7 @@ import {
   PipelinedStatements,
   ServiceError,
 } from '#platform';
+import { SeedItems } from './items.commands.js';
 
 const STATUSES = ['available', 'pending', 'sold'];
 const ITEM_NOT_FOUND = {
@@ -135,9 +137,9 @@ class ItemsController {
 }
 
 @Module({
-  imports: [IdempotencyModule],
+  imports: [AdministrationModule, IdempotencyModule],
   controllers: [ItemsController],
-  providers: [ItemsRepository],
+  providers: [ItemsRepository, SeedItems],
 })
 export class StoreModule {}
 export default [StoreModule];

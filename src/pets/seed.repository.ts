@@ -1,4 +1,6 @@
-import { queryRows, type Seed, type StatementRunner } from '#platform';
+import { Injectable } from '@nestjs/common';
+import { EntityManager } from 'typeorm';
+import { queryRows } from '#platform';
 
 const BATCH = 50_000;
 
@@ -29,18 +31,17 @@ const INSERT_BATCH = `
     FROM (SELECT n * 2654435761 % 4294967296 AS spread
             FROM generate_series($1::bigint, $2::bigint) AS n) AS spreads`;
 
-/** Adds animals in batches with one transaction each. Then updates the planner's statistics. */
-async function seedAnimals(database: StatementRunner, animals: number): Promise<void> {
-  for (let first = 1; first <= animals; first += BATCH) {
-    const last = Math.min(first + BATCH - 1, animals);
-    await queryRows(database, INSERT_BATCH, [first, last, NAMES, EPITHETS]);
-  }
-  await queryRows(database, 'ANALYZE pets');
-}
+/** Generated animals for `db seed`. */
+@Injectable()
+export class SeedRepository {
+  constructor(private readonly manager: EntityManager) {}
 
-/** `db seed --animals N` */
-export const SEED: Seed = {
-  rows: 'animals',
-  description: 'add animals of varied names, categories and statuses',
-  add: seedAnimals,
-};
+  /** Adds animals in batches with one transaction each. Then updates the planner's statistics. */
+  async add(animals: number): Promise<void> {
+    for (let first = 1; first <= animals; first += BATCH) {
+      const last = Math.min(first + BATCH - 1, animals);
+      await queryRows(this.manager, INSERT_BATCH, [first, last, NAMES, EPITHETS]);
+    }
+    await queryRows(this.manager, 'ANALYZE pets');
+  }
+}

@@ -1,33 +1,12 @@
-import type { Command } from 'commander';
+import { pipeline } from 'node:stream/promises';
 import { jsonText } from '../platform/http/response/json-text.js';
-import type { Store, StoreOptions } from './store.js';
 
-/** The result of a command, and a note for operators, which is not printed with --json. */
-type Result = readonly [result: object, note?: string | undefined];
-
-/**
- * Adds a command with --json, on a store that is opened for it and closed afterwards.
- *
- * @param work receives the store, the arguments and the options
- */
-export function addCommand(
-  parent: Command,
-  name: string,
-  description: string,
-  work: (store: Store, ...args: never[]) => Promise<Result>,
-  storeOptions: StoreOptions = {},
-): Command {
-  const command = parent.command(name).description(description);
-  return command.option('--json', 'print the result as JSON').action(async (...args) => {
-    // Loaded here, so that help and usage errors do not load the database's libraries.
-    const { withStore } = await import('./store.js');
-    await withStore(storeOptions, async (store) => {
-      const [result, note] = await work(store, ...(args as never[]));
-      const { json } = command.opts<{ json?: true }>();
-      console.log(json ? jsonText(result) : resultText(result));
-      if (note !== undefined && !json) console.error(note);
-    });
-  });
+/** Prints an object or a list, as text or as JSON, or the parts of a text. Undefined prints nothing. */
+export async function printResult(result: object | undefined, json?: true): Promise<void> {
+  if (result === undefined) return;
+  if (Symbol.asyncIterator in result) {
+    await pipeline(result as AsyncIterable<string>, process.stdout, { end: false });
+  } else console.log(json ? jsonText(result) : resultText(result));
 }
 
 /** How a table fits into 80 columns, step by step: omit a column, or shorten owners and notes to a length. */

@@ -1,0 +1,121 @@
+import { once } from 'node:events';
+import { constants } from 'node:os';
+import type { Type } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { Command } from 'commander';
+import { recordAction } from '../platform/access/administration/operator-actions.repository.js';
+import type { DeclaredCommand } from '../platform/commands/command.decorator.js';
+import { Operator } from '../platform/commands/operator.js';
+import type { DatabaseSettings } from '../platform/config/database-settings.js';
+import { Settings } from '../platform/config/settings.js';
+import { STOP_SIGNALS } from '../platform/config/stop-signals.js';
+import { type DatabaseLocation, locateDatabase } from '../platform/database/database-location.js';
+import { hasCluster } from '../platform/database/embedded/cluster.js';
+import { isTemporary } from '../platform/database/embedded/embedded-postgres.js';
+import { isSchemaCurrent, migrate } from '../platform/database/schema/migrate.js';
+import { createLogger } from '../platform/logging/logger.js';
+import { NestLogger } from '../platform/logging/nest-logger.js';
+import { withPrepared } from '../platform/process.module.js';
+import { printResult } from './result.js';
+import { PRODUCT } from '../product.js';
+
+type CommandProvider = Record<string, (...args: unknown[]) => Promise<object | undefined>>;
+
+/** Adding a batch of rows or analyzing a large table may take minutes. */
+const STATEMENT_TIMEOUT_MS = 600_000;
+
+/**
+ * Runs a command in an application without a server, on the database that the settings select. The
+ * service may be running. Prints which database it is, and the result. Unless MIGRATE_ON_START=false,
+ * migrates the embedded database first.
+ *
+ * @param root the module that has the provider
+ * @param args for the method
+ * @throws Error if there is no database, or if migrations are pending that it may not run
+ */
+export async function runCommand(
+  root: Type,
+  provider: Type<CommandProvider>,
+  { method, createsDatabase = false, anySchema = false }: DeclaredCommand,
+  command: Command,
+  args: unknown[],
+): Promise<void> {
+  const settings = new Settings();
+  const { connection, dataDir } = settings.database;
+  if (!createsDatabase && connection === undefined && !hasCluster(dataDir)) {
+    throw new Error(
+      `There is no database in ${dataDir}. Set DATABASE_URL, or run \`npm start\` first.`,
+    );
+  }
+  const use = { poolSize: 2, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
+  await withLocation(settings.database, async (database) => {
+    console.error(`Database: ${database.description}`);
+    if (!anySchema) await requireSchema(database, settings.database);
+    // Standard error has one line about a failure. Redis is for counting requests.
+    const logger = createLogger('silent', process.stderr);
+    const own = { redis: undefined, database: { ...settings.database, ...use } };
+    const prepared = {
+      ...{ database, logger, schemaCurrent: Promise.resolve() },
+      settings: Object.assign(new Settings(), own),
+    };
+    const application = await NestFactory.createApplicationContext(withPrepared(root, prepared), {
+      logger: new NestLogger(logger, () => undefined),
+      abortOnError: false,
+    });
+    try {
+      const { json } = command.opts<{ json?: true }>();
+      await printResult(await application.get(provider)[method]?.(...args), json);
+      if (!json) application.get(Operator).notes.forEach((note) => console.error(note));
+    } finally {
+      await application.close();
+    }
+  });
+}
+
+async function requireSchema(
+  location: DatabaseLocation,
+  settings: DatabaseSettings,
+): Promise<void> {
+  if (await isSchemaCurrent(location, settings)) return;
+  if (!location.embedded || !settings.migrateOnStart) {
+    throw new Error(`The schema is not up to date. Run \`${PRODUCT.command} db migrate\`.`);
+  }
+  await migrateAsOperator(location, settings);
+}
+
+/** Executes all pending migrations and records it. Returns their names, oldest first. */
+export function migrateAsOperator(
+  location: DatabaseLocation,
+  settings: DatabaseSettings,
+): Promise<string[]> {
+  return migrate(location, settings, {
+    record: (session, migrations) => recordAction(session, 'db migrate', { migrations }),
+  });
+}
+
+/** Opens the database for the work, and closes it. A signal ends the process, after closing it. */
+async function withLocation(
+  settings: DatabaseSettings,
+  work: (location: DatabaseLocation) => Promise<void>,
+): Promise<void> {
+  const interruption = new AbortController();
+  const { signal } = interruption;
+  const interrupt = (name: NodeJS.Signals) => interruption.abort(name);
+  // A further signal must not end the process before the server is stopped.
+  for (const name of STOP_SIGNALS) process.on(name, interrupt);
+  let location: DatabaseLocation | undefined;
+  try {
+    location = await locateDatabase(settings, 'command', signal);
+    signal.throwIfAborted();
+    await Promise.race([work(location), once(signal, 'abort')]);
+  } catch (cause) {
+    if (!location?.embedded || !isTemporary(cause)) throw cause;
+    const message = 'The embedded database was stopped or has failed. Run the command again.';
+    throw new Error(message, { cause });
+  } finally {
+    await location?.close();
+    // As a shell reports it.
+    if (signal.aborted) process.exit(128 + constants.signals[signal.reason as NodeJS.Signals]);
+    for (const name of STOP_SIGNALS) process.off(name, interrupt);
+  }
+}

@@ -1,0 +1,16 @@
+import { Module } from '@nestjs/common';
+import { ClsModule } from 'nestjs-cls';
+import { AdministrationModule } from '../platform/access/administration/administration.module.js';
+import { DatabaseModule } from '../platform/database/database.module.js';
+import { ProcessModule } from '../platform/process.module.js';
+import { AuditCommands } from './audit.commands.js';
+import { DbCommands } from './db.commands.js';
+import { KeysCommands } from './keys.commands.js';
+import { OwnersCommands } from './owners.commands.js';
+
+/** The root module of the commands in this folder. They need no feature, and start faster without. */
+@Module({
+  imports: [ProcessModule, ClsModule, DatabaseModule, AdministrationModule],
+  providers: [KeysCommands, OwnersCommands, AuditCommands, DbCommands],
+})
+export class CliModule {}

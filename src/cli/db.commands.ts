@@ -1,0 +1,68 @@
+import { Injectable } from '@nestjs/common';
+import { recordAction } from '../platform/access/administration/operator-actions.repository.js';
+import { Command } from '../platform/commands/command.decorator.js';
+import { Operator } from '../platform/commands/operator.js';
+import { Settings } from '../platform/config/settings.js';
+import { findDemo } from '../demo/demo.repository.js';
+import { copyTables } from '../platform/database/copy/copy-tables.js';
+import { DatabaseLocation, locateDatabase } from '../platform/database/database-location.js';
+import { hasCluster } from '../platform/database/embedded/cluster.js';
+import { migrationStatus, withDataSource } from '../platform/database/schema/migrate.js';
+import { migrateAsOperator } from './application.js';
+
+@Injectable()
+export class DbCommands {
+  constructor(
+    private readonly location: DatabaseLocation,
+    private readonly settings: Settings,
+    private readonly operator: Operator,
+  ) {}
+
+  @Command('migrate', 'execute all pending migrations', undefined, {
+    createsDatabase: true,
+    anySchema: true,
+  })
+  async migrate() {
+    return { executed: await migrateAsOperator(this.location, this.settings.database) };
+  }
+
+  @Command(
+    'status',
+    'list the executed migrations, newest first, and the pending ones',
+    undefined,
+    {
+      anySchema: true,
+    },
+  )
+  status() {
+    return withDataSource(this.location, this.settings.database, migrationStatus);
+  }
+
+  @Command(
+    'copy-embedded',
+    'copy the embedded database of DATA_DIR to the empty one of DATABASE_URL',
+  )
+  async copyEmbedded() {
+    const { location } = this;
+    const { database } = this.settings;
+    if (location.embedded) throw new Error('Set DATABASE_URL to the database to copy to.');
+    if (!hasCluster(database.dataDir)) {
+      throw new Error(`There is no database in ${database.dataDir}. Set DATA_DIR.`);
+    }
+    const opening = locateDatabase({ ...database, connection: undefined }, 'command');
+    // Also when a signal ends the command.
+    location.close = async () => (await opening).close();
+    const embedded = await opening;
+    this.operator.note('Not copied: the demo owner and its API keys.');
+    return withDataSource(embedded, database, (source) =>
+      withDataSource(location, database, (target) =>
+        copyTables(
+          { description: embedded.description, dataSource: source },
+          { description: location.description, dataSource: target },
+          findDemo,
+          (session, details) => recordAction(session, 'db copy-embedded', details),
+        ),
+      ),
+    );
+  }
+}

@@ -1,0 +1,187 @@
+import { Injectable } from '@nestjs/common';
+import { Option } from 'commander';
+import {
+  type IssuedKey,
+  KeyAdministration,
+} from '../platform/access/administration/key-administration.js';
+import { OwnerAdministration } from '../platform/access/administration/owner-administration.js';
+import type { ApiKey } from '../platform/access/api-key.entity.js';
+import { ACCESSES } from '../platform/access/caller.js';
+import { countUpTo, YES_OPTION } from '../platform/commands/arguments.js';
+import { Command } from '../platform/commands/command.decorator.js';
+import { Operator } from '../platform/commands/operator.js';
+import { limitsOf } from '../platform/config/plans.js';
+import type { BudgetKey, RateLimitDecision } from '../platform/rate-limit/limit-storage.js';
+import { readCounters } from './counters.js';
+import {
+  addPlanOptions,
+  type Options,
+  parseDuration,
+  parseId,
+  parseNote,
+  parseOwner,
+  storedPlan,
+} from './options.js';
+
+const STATUSES = ['active', 'banned', 'expired', 'revoked', 'rotated'];
+const NOTE_OPTION = ['--note <text>', 'for operators: what the key is for', parseNote] as const;
+const STORE_KEY = 'Store the key now. It is not shown again.';
+
+@Injectable()
+export class KeysCommands {
+  constructor(
+    private readonly keys: KeyAdministration,
+    private readonly owners: OwnerAdministration,
+    private readonly operator: Operator,
+  ) {}
+
+  @Command('issue', 'issue an API key', (command) => {
+    command
+      .requiredOption('--owner <name>', 'the owner, created if it is new', parseOwner)
+      .option('--expires-in <time>', 'lifetime, such as 90d (default: unlimited)', parseDuration)
+      .option('--read-only', 'allow only GET, HEAD and OPTIONS')
+      .option(...NOTE_OPTION);
+    addPlanOptions(command, { required: false });
+  })
+  async issue(options: Options) {
+    const { owner = '', plan, note, readOnly, expiresIn: lifetimeMs } = options;
+    const newPlan = plan && storedPlan({ ...options, plan });
+    const access = readOnly && 'read';
+    const issued = await this.keys.issue(owner, newPlan, { note, access, lifetimeMs });
+    this.operator.note(STORE_KEY);
+    return issuedJson(issued);
+  }
+
+  @Command('list', 'list API keys', (command) =>
+    command
+      .option('--owner <name>', 'only keys of this owner', parseOwner)
+      .addOption(new Option('--status <status>', 'only keys with this status').choices(STATUSES)),
+  )
+  async list({ owner, status }: Options) {
+    const records = await this.keys.list(owner);
+    const { decisions, problem } = await readCounters(records.map(budgetKey));
+    if (status === 'banned' && problem !== undefined) throw new Error(problem);
+    const listed = records.map((key, index) => keyJson(key, decisions?.[index]));
+    if (records.length > 0) this.operator.note(problem);
+    return listed.filter((key) => status === undefined || key.status === status);
+  }
+
+  @Command(
+    'usage',
+    'show the requests of a key by day, or of all keys, the most used first',
+    (command) =>
+      command
+        .argument('[id]', 'the id of the key', parseId)
+        .option('--owner <name>', 'only keys of this owner', parseOwner)
+        .option('--days <n>', 'the last UTC days, today is one', countUpTo(400), 30)
+        .hook('preAction', () => {
+          if (command.args.length === 0 || command.getOptionValue('owner') === undefined) return;
+          command.error('error: expected the id of a key or --owner, not both');
+        }),
+  )
+  usage(id: bigint | undefined, { owner, days = 0 }: Options) {
+    return this.keys.usage(days, id ?? owner);
+  }
+
+  @Command('change', 'change the note, the access or the expiry of an API key', (command) =>
+    command
+      .argument('<id>', 'the id of the key', parseId)
+      .option(...NOTE_OPTION)
+      .addOption(new Option('--access <access>', 'what the key allows').choices(ACCESSES))
+      .option('--expires-in <time>', 'lifetime from now on, such as 90d', parseDuration)
+      .addOption(new Option('--no-expiry', 'never expire').conflicts('expiresIn'))
+      .hook('preAction', () => {
+        const { note, access, expiresIn, expiry } = command.opts<Options>();
+        if (note ?? access ?? (expiresIn !== undefined || expiry === false)) return;
+        command.error('error: expected --note, --access, --expires-in or --no-expiry');
+      }),
+  )
+  async change(id: bigint, { note, access, expiresIn, expiry }: Options) {
+    const lifetimeMs = expiry === false ? null : expiresIn;
+    return keyJson(await this.keys.change(id, { note, access, lifetimeMs }));
+  }
+
+  @Command('rotate', 'replace an API key', (command) =>
+    command
+      .argument('<id>', 'the id of the key to replace', parseId)
+      .option('--overlap <time>', 'how long both are valid (default: 24h)', parseDuration)
+      .option('--expires-in <time>', 'lifetime (default: that of the old key)', parseDuration),
+  )
+  async rotate(id: bigint, { overlap, expiresIn }: Options) {
+    const issued = await this.keys.rotate(id, overlap, expiresIn);
+    this.operator.note(STORE_KEY);
+    return issuedJson(issued);
+  }
+
+  @Command('revoke', 'revoke an API key, or all of an owner', (command) =>
+    command
+      .argument('[id]', 'the id of the key', parseId)
+      .option('--owner <name>', 'all keys of this owner', parseOwner)
+      .option(...YES_OPTION)
+      .hook('preAction', () => {
+        if (command.args.length > 0 !== (command.getOptionValue('owner') !== undefined)) return;
+        command.error('error: expected either the id of a key or --owner');
+      }),
+  )
+  async revoke(id: bigint | undefined, options: Options) {
+    const { owner = '' } = options;
+    const key = id === undefined ? undefined : await this.keys.inspect(id);
+    const which = key
+      ? `key ${id} of ${key.owner.name}`
+      : `all keys of ${(await this.owners.get(owner)).name}`;
+    const { description } = this.operator.database;
+    const effect = `This revokes ${which} in ${description}. It cannot be undone.`;
+    await this.operator.confirm(effect, options);
+    const revoked = await this.keys.revoke(id ?? owner);
+    if (!key) return revoked.map((record) => keyJson(record));
+    const [record = key] = revoked; // The key may have been rotated since the confirmation.
+    if (record.successorId !== null) {
+      const successor = await this.keys.inspect(record.successorId);
+      this.operator.note(`Its successor, key ${successor.id}, stays ${successor.status}.`);
+    }
+    return keyJson(record);
+  }
+
+  @Command('unban', 'lift the ban of a key and its lineage', (command) =>
+    command.argument('<id>', 'the id of the key', parseId),
+  )
+  async unban(id: bigint) {
+    const { decisions } = await readCounters([budgetKey(await this.keys.inspect(id))]);
+    const unbanned = await this.keys.unban(id);
+    if (decisions?.[0]?.bannedUntilMs === 0) {
+      this.operator.note(`The key ${id} was not banned.`);
+    }
+    return keyJson(unbanned);
+  }
+
+  @Command('inspect', 'show an API key', (command) =>
+    command.argument('<key-or-id>', 'the key itself or its id', (text: string) =>
+      /^\d+$/.test(text) ? parseId(text) : text,
+    ),
+  )
+  async inspect(keyOrId: bigint | string) {
+    const key = await this.keys.inspect(keyOrId);
+    const { decisions, problem } = await readCounters([budgetKey(key)]);
+    this.operator.note(problem);
+    const { id, firstKeyId, successorId } = key;
+    const lineage = { firstKeyId: firstKeyId ?? id, successorId };
+    return { ...keyJson(key, decisions?.[0]), ...limitsOf(key.owner), ...lineage };
+  }
+}
+
+function issuedJson({ id, owner, key, expiresAt, access, note }: IssuedKey) {
+  return { id, owner: owner.name, plan: owner.plan, key, expiresAt, access, note };
+}
+
+function budgetKey({ id, ownerId, owner, firstKeyId, unbanCount }: ApiKey): BudgetKey {
+  return { ownerId, limits: limitsOf(owner), firstKeyId: firstKeyId ?? id, unbanCount };
+}
+
+/** @param counters undefined: they cannot be read */
+function keyJson(key: ApiKey, counters?: RateLimitDecision) {
+  const { id, owner, hint, access, note, createdAt, lastUsedAt, expiresAt, revokedAt } = key;
+  const isBanned = /active|rotated/.test(key.status) && Boolean(counters?.bannedUntilMs);
+  const status = isBanned ? 'banned' : key.status;
+  const times = { createdAt, lastUsedAt, expiresAt, revokedAt };
+  return { id, owner: owner.name, plan: owner.plan, hint, access, note, status, ...times };
+}

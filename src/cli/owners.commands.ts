@@ -1,0 +1,75 @@
+import { Injectable } from '@nestjs/common';
+import { OwnerAdministration } from '../platform/access/administration/owner-administration.js';
+import type { Owner } from '../platform/access/owner.entity.js';
+import { Command } from '../platform/commands/command.decorator.js';
+import { limitsOf, type Plan } from '../platform/config/plans.js';
+import type {
+  BudgetKey,
+  QuotaState,
+  RateLimitDecision,
+} from '../platform/rate-limit/limit-storage.js';
+import { readCounters } from './counters.js';
+import { addPlanOptions, type Options, parseOwner, storedPlan } from './options.js';
+
+@Injectable()
+export class OwnersCommands {
+  constructor(private readonly owners: OwnerAdministration) {}
+
+  @Command('list', 'list owners')
+  async list() {
+    return (await this.owners.list()).map(ownerJson);
+  }
+
+  @Command('set-plan', "change the owner's plan", (command) => {
+    command.argument('<name>', 'the name of the owner', parseOwner);
+    addPlanOptions(command, { required: true });
+  })
+  async setPlan(name: string, options: Options & { plan: Plan }) {
+    return ownerJson(await this.owners.setPlan(name, storedPlan(options)));
+  }
+
+  @Command('rename', 'rename an owner', (command) =>
+    command
+      .argument('<name>', 'the name of the owner', parseOwner)
+      .argument('<new>', 'the new name', parseOwner),
+  )
+  async rename(name: string, newName: string) {
+    return ownerJson(await this.owners.rename(name, newName));
+  }
+
+  @Command('usage', 'show the requests used', (command) =>
+    command.argument(
+      '[name]',
+      'the name of the owner (default: all, the most used first)',
+      parseOwner,
+    ),
+  )
+  async usage(name?: string) {
+    const selected = name === undefined ? await this.owners.list() : [await this.owners.get(name)];
+    const { decisions, problem } = await readCounters(selected.map(budgetKey));
+    if (problem !== undefined) throw new Error(problem);
+    const usages = selected.map((owner, index) => usageJson(owner, decisions[index]));
+    usages.sort((a, b) => b.day.used - a.day.used || b.minute.used - a.minute.used);
+    return name === undefined ? usages : (usages[0] ?? {});
+  }
+}
+
+function budgetKey(owner: Owner): BudgetKey {
+  // No API key has the id 0, so this reads no ban.
+  return { ownerId: owner.id, limits: limitsOf(owner), firstKeyId: 0n, unbanCount: 0 };
+}
+
+function usageJson({ name, plan }: Owner, decision: RateLimitDecision | undefined) {
+  const windowJson = (index: number) => {
+    const { quota, used, endsAtMs } = decision?.windows[index] as QuotaState;
+    const remaining = Math.max(0, quota.limit - used);
+    // null: the window starts with the next request.
+    return { used, limit: quota.limit, remaining, resetsAt: used > 0 ? new Date(endsAtMs) : null };
+  };
+  return { owner: name, plan, minute: windowJson(0), day: windowJson(1) };
+}
+
+function ownerJson(owner: Owner) {
+  const { id, name, plan, createdAt } = owner;
+  return { id, name, plan, ...limitsOf(owner), createdAt };
+}

@@ -1,0 +1,52 @@
+import 'reflect-metadata';
+import type { Command as Commander } from 'commander';
+
+const COMMANDS = Symbol('commands');
+
+export interface CommandOptions {
+  /** Whether the command may create the embedded database. */
+  createsDatabase?: boolean;
+  /** Whether migrations may be pending. */
+  anySchema?: boolean;
+}
+
+/** A method with `@Command()`. */
+export interface DeclaredCommand extends CommandOptions {
+  readonly name: string;
+  readonly description: string;
+  readonly usage: (command: Commander) => unknown;
+  readonly method: string;
+}
+
+/** Gets the arguments, the options, and commander's command. */
+type Handler = (...args: never[]) => Promise<object | undefined> | AsyncIterable<string>;
+
+/**
+ * Makes a method of a provider a command for operators. The first word of the command is the name of
+ * the file: in `toys.commands.ts`, `@Command('sell', 'sell toys')` is `toys sell`. The method returns
+ * an object or a list to print, or yields text. An error that it throws is printed as one line.
+ *
+ * @param description for the help, in the form of a command
+ * @param usage adds arguments and options, with the methods of commander
+ */
+export function Command(
+  name: string,
+  description: string,
+  usage: (command: Commander) => unknown = () => undefined,
+  options: CommandOptions = {},
+) {
+  return <Method extends Handler>(
+    { constructor }: object,
+    method: string,
+    _descriptor: TypedPropertyDescriptor<Method>,
+  ): void => {
+    const declared = { ...options, name, description, usage, method };
+    Reflect.defineMetadata(COMMANDS, [...commandsOf(constructor), declared], constructor);
+  };
+}
+
+/** Returns the commands of a class. Other values have none. */
+export function commandsOf(type: unknown): readonly DeclaredCommand[] {
+  if (typeof type !== 'function') return [];
+  return (Reflect.getMetadata(COMMANDS, type) as DeclaredCommand[] | undefined) ?? [];
+}

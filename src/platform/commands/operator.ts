@@ -1,0 +1,44 @@
+import { once } from 'node:events';
+import { createInterface } from 'node:readline/promises';
+import { Injectable } from '@nestjs/common';
+import { DatabaseLocation } from '../database/database-location.js';
+
+/** The operator who runs a command: asks for confirmation and informs on standard error. */
+@Injectable()
+export class Operator {
+  /** What is printed after the result, unless it is JSON. */
+  readonly notes: string[] = [];
+
+  constructor(readonly database: DatabaseLocation) {}
+
+  note(text = ''): void {
+    if (text) this.notes.push(text);
+  }
+
+  /**
+   * Prints the effect of a command and asks for the name of the database, unless it is the embedded
+   * one. @throws Error unless the operator confirms
+   */
+  async confirm(effect: string, { yes }: { yes?: true }): Promise<void> {
+    if (this.database.embedded) return;
+    if (!yes && !process.stdin.isTTY) {
+      throw new Error('Standard input is not a terminal. Confirm with --yes.');
+    }
+    console.error(effect);
+    if (yes) return;
+    // Without `terminal`, Ctrl-C ends the process as usual.
+    const streams = { input: process.stdin, output: process.stderr };
+    const lines = createInterface({ ...streams, terminal: false });
+    const question = lines.question('Type the name of the database to continue: ');
+    const typed = await Promise.race([question, once(lines, 'close')]);
+    lines.close();
+    if (typed !== this.database.name) {
+      throw new Error('The name does not match. Nothing was changed.');
+    }
+  }
+
+  /** Replaces the line of progress on a terminal. Without a text, removes it. */
+  progress(text = ''): void {
+    if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
+  }
+}
