@@ -14,7 +14,7 @@ const ALLOWED = {
   database: ['config', 'errors', 'logging', 'tracing'],
   'http/request': ['config', 'errors'],
   'http/body': ['config', 'errors', 'http/request', 'http/response'],
-  'http/validation': ['errors'],
+  'http/validation': ['errors', 'http/request'],
   'http/routing': ['config', 'errors', 'http/request'],
   'http/response': ['config', 'errors', 'http/request'],
   'http/paging': ['errors', 'http/response', 'http/validation'],

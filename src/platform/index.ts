@@ -27,6 +27,8 @@ export { IsOneOf } from './http/validation/property-rules.js';
 export { IsOptionalMember } from './http/validation/property-rules.js';
 /** A string with a number of Unicode code points: `@IsText(1, 255) name!: string`. */
 export { IsText } from './http/validation/property-rules.js';
+/** Limits of a body for a route or a controller: `@BodyLimit({ bytes: 2_000_000, values: 50_000 })`. */
+export { BodyLimit } from './http/body/body-limit.decorator.js';
 /** An int64 in a path: `@Param('toyId', new Int64Pipe(toyNotFound)) toyId: bigint`. */
 export { Int64Pipe } from './http/validation/int64.pipe.js';
 

@@ -2,6 +2,8 @@ import type { EnvironmentReader } from './environment-reader.js';
 
 /** The largest JSON body. */
 export const MAX_BODY_BYTES = 102_400;
+/** The most members and elements in it. */
+export const MAX_BODY_VALUES = 10_000;
 /** The head of a request: its request line and its headers. */
 export const MAX_HEAD_BYTES = 8_192;
 export const MAX_HEADERS = 100;

@@ -24,7 +24,10 @@ interface Component {
 /** Decides whether load balancers should send requests to this replica. */
 @Injectable()
 export class Readiness {
-  private readonly components = new Map<string, { required: boolean; state: () => Promise<string> }>();
+  private readonly components = new Map<
+    string,
+    { required: boolean; state: () => Promise<string> }
+  >();
   private shuttingDown = false;
 
   constructor(database: DatabaseProbe, { circuit }: LimitStorage, settings: Settings) {

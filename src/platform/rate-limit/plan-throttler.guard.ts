@@ -7,7 +7,7 @@ import {
   RequestMethod,
 } from '@nestjs/common';
 import { METHOD_METADATA } from '@nestjs/common/internal';
-import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import { DiscoveryService } from '@nestjs/core';
 import { loggedCaller } from '../access/authenticator.js';
 import type { KeyState } from '../access/caller.js';
 import { KeyUsage } from '../access/usage/key-usage.js';
@@ -19,6 +19,7 @@ import { ServiceError } from '../errors/service-error.js';
 import { StartError } from '../errors/start-error.js';
 import {
   clientNetwork,
+  decoratedTargets,
   isHealthProbe,
   requestOf,
   responseOf,
@@ -61,19 +62,14 @@ export class PlanThrottlerGuard implements CanActivate, OnModuleInit {
 
   /** @throws StartError for an option of `@Throttle()` or `@SkipThrottle()` that this guard ignores */
   onModuleInit(): void {
-    const scanner = new MetadataScanner();
-    for (const { metatype } of this.discovery.getControllers()) {
-      const { name, prototype } = metatype as { name: string; prototype: Record<string, object> };
-      const methods = scanner.getAllMethodNames(prototype).map((method) => prototype[method]);
-      for (const target of [metatype, ...methods] as object[])
-        for (const key of (Reflect.getMetadataKeys(target) as unknown[]).map(String)) {
-          const type = typeof Reflect.getMetadata(key, target);
-          const isRead = [LIMIT, TTL, SKIP_THROTTLE].includes(key) && type !== 'function';
-          if (isRead || type === 'undefined' || !key.startsWith('THROTTLER:')) continue;
-          const rule = "@Throttle() and @SkipThrottle() accept only 'default', and numbers";
-          throw new StartError(`${name}: ${rule} (${key.slice(10)})`);
-        }
-    }
+    for (const [name, target] of decoratedTargets(this.discovery))
+      for (const key of (Reflect.getMetadataKeys(target) as unknown[]).map(String)) {
+        const type = typeof Reflect.getMetadata(key, target);
+        const isRead = [LIMIT, TTL, SKIP_THROTTLE].includes(key) && type !== 'function';
+        if (isRead || type === 'undefined' || !key.startsWith('THROTTLER:')) continue;
+        const rule = "@Throttle() and @SkipThrottle() accept only 'default', and numbers";
+        throw new StartError(`${name}: ${rule} (${key.slice(10)})`);
+      }
   }
 
   /** @throws ServiceError rate_limit_exceeded or api_key_banned, with `Retry-After` */

@@ -1,4 +1,5 @@
-// Routes that read the request as a stream, or get files, as in the documentation of NestJS.
+// Routes that read the request as a stream, get files, or have limits of their own, as in the documentation of NestJS.
+import { once } from 'node:events';
 import {
   Body,
   Controller,
@@ -6,12 +7,15 @@ import {
   Module,
   Post,
   Req,
+  Res,
   UploadedFile,
   UseInterceptors,
 } from '@nestjs/common';
 import { FileInterceptor } from '@nestjs/platform-express';
-import { Length } from 'class-validator';
-import type { Request } from 'express';
+import { Type } from 'class-transformer';
+import { ArrayMaxSize, IsBoolean, IsInt, IsString, Length, ValidateNested } from 'class-validator';
+import type { Request, Response } from 'express';
+import { BodyLimit } from '#platform';
 import { Public } from '../../../src/platform/http/request/public.decorator.js';
 
 const Incoming = createParamDecorator((_data, context) =>
@@ -57,6 +61,49 @@ class PhotosController {
   }
 }
 
-@Module({ controllers: [RawBodiesController, PhotosController] })
+class Row {
+  @IsString()
+  name!: string;
+
+  @IsInt()
+  size!: number;
+
+  @IsBoolean()
+  isNew!: boolean;
+}
+
+class Rows {
+  @ArrayMaxSize(10_000)
+  @ValidateNested({ each: true })
+  @Type(() => Row)
+  rows!: Row[];
+}
+
+@BodyLimit({ bytes: 1_000_000, values: 50_000 })
+@Controller('imports')
+class ImportsController {
+  @Post()
+  add(@Body() { rows }: Rows) {
+    return { rows: rows.length, last: rows.at(-1)?.constructor.name };
+  }
+
+  @Post('few')
+  @BodyLimit({ bytes: 1_000 })
+  addFew(@Body() { rows }: Rows) {
+    return { rows: rows.length };
+  }
+
+  @Post('held')
+  async hold(@Body() _rows: Rows, @Res() response: Response) {
+    await once(response, 'close');
+  }
+
+  @Post('raw')
+  read(@Req() request: AsyncIterable<Buffer>) {
+    return count(request);
+  }
+}
+
+@Module({ controllers: [RawBodiesController, PhotosController, ImportsController] })
 class BodiesFeature {}
 export default [BodiesFeature];

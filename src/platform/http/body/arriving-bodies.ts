@@ -73,12 +73,12 @@ export class ArrivingBodies {
   }
 
   /**
-   * Reserves the memory of a body that its route reads, until the response ends.
+   * Reserves the memory of a large body or of one that its route reads, until the response ends.
    *
    * @throws ServiceError payload_too_large, or service_unavailable if it does not fit at present
    */
-  reserve(request: Request, bytes: number): void {
-    if (bytes > this.maxUploadBytes) throw payloadTooLarge(this.maxUploadBytes);
+  reserve(request: Request, bytes: number, maxBytes = this.maxUploadBytes): void {
+    if (bytes > maxBytes) throw payloadTooLarge(maxBytes);
     if (this.uploadBytes + bytes > this.maxUploadBytes * LARGEST_UPLOADS) {
       this.rejected++;
       throw serviceOverloaded('limit reached: arriving_bodies');

@@ -1,12 +1,28 @@
-import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import {
+  type CanActivate,
+  type ExecutionContext,
+  Injectable,
+  type OnModuleInit,
+} from '@nestjs/common';
 import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
+import { DiscoveryService } from '@nestjs/core';
 import { MAX_BODY_BYTES } from '../../config/bounds.js';
+import { Settings } from '../../config/settings.js';
 import { payloadTooLarge, ServiceError } from '../../errors/service-error.js';
-import { hasBody, requestOf, routeOf } from '../request/request-context.js';
+import { StartError } from '../../errors/start-error.js';
+import {
+  bodiesWithinOwnLimit,
+  decoratedTargets,
+  hasBody,
+  requestOf,
+  routeMetadata,
+  routeOf,
+} from '../request/request-context.js';
 import { inputOf } from '../request/request-input.js';
 import type { Request } from '../request/request.js';
 import { ResponseDeadline } from '../response/response-deadline.js';
 import { ArrivingBodies } from './arriving-bodies.js';
+import { type BodyLimits, OwnBodyLimits } from './body-limit.decorator.js';
 import { parseJson } from './parse-json.js';
 
 /**
@@ -26,41 +42,62 @@ const BYTES_OF_A_CHUNK = 400;
  * of a request that no route serves is not read. From then on, the response has a deadline.
  */
 @Injectable()
-export class BodyGuard implements CanActivate {
+export class BodyGuard implements CanActivate, OnModuleInit {
   constructor(
     private readonly arriving: ArrivingBodies,
     private readonly deadline: ResponseDeadline,
+    private readonly settings: Settings,
+    private readonly discovery: DiscoveryService,
   ) {}
+
+  /** @throws StartError for limits of `@BodyLimit()` that the service cannot keep */
+  onModuleInit(): void {
+    const { maxUploadBytes, maxArrivingBytes } = this.settings.bounds;
+    const max = Math.min(maxUploadBytes, maxArrivingBytes);
+    for (const [name, target] of decoratedTargets(this.discovery)) {
+      const limits = Reflect.getMetadata(OwnBodyLimits.KEY, target) as BodyLimits | undefined;
+      const { bytes = MAX_BODY_BYTES, values = 1 } = limits ?? {};
+      // Every value takes a byte.
+      if (bytes <= max && values <= bytes) continue;
+      const rule = `@BodyLimit() accepts at most ${max} bytes (MAX_UPLOAD_MEBIBYTES, MAX_ARRIVING_MEBIBYTES), and not more values than bytes`;
+      throw new StartError(`${name}: ${rule}`);
+    }
+  }
 
   /** @throws ServiceError unsupported_media_type, payload_too_large, malformed_json, invalid_request or service_unavailable */
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = requestOf(context);
     if (!hasBody(request) || routeOf(request) === 'unmatched') return this.deadline.start(request);
     const kinds = parametersOf(context);
+    const limits = routeMetadata(context, OwnBodyLimits);
     const takesFiles = kinds.has(RouteParamtypes.FILE) || kinds.has(RouteParamtypes.FILES);
     // The fields of an upload are a body of its handler.
-    if (kinds.has(RouteParamtypes.BODY) && !takesFiles) return this.read(request);
+    if (kinds.has(RouteParamtypes.BODY) && !takesFiles) return this.read(request, limits);
     const isUpload = ['POST', 'PUT', 'PATCH'].includes(request.method);
-    if (isUpload) this.reserve(request);
+    if (isUpload) this.reserve(request, limits?.bytes);
     return this.deadline.start(request, 0, isUpload);
   }
 
-  private async read(request: Request): Promise<true> {
+  private async read(request: Request, limits: BodyLimits = {}): Promise<true> {
     const startedAt = performance.now();
-    const bytes = await readJsonBody(request, this.arriving);
+    const bytes = await readJsonBody(request, this.arriving, limits.bytes);
     const bodyMs = performance.now() - startedAt;
-    request.body = bytes && parseJson(bytes);
+    // Nothing else bounds how many of them wait for the database.
+    if (bytes && bytes.length > MAX_BODY_BYTES) this.arriving.reserve(request, bytes.length);
+    const body = bytes && parseJson(bytes, limits.values);
+    if (limits.values && body instanceof Object) bodiesWithinOwnLimit.add(body);
+    request.body = body;
     return this.deadline.start(request, bodyMs);
   }
 
-  private reserve(request: Request): void {
+  private reserve(request: Request, maxBytes?: number): void {
     const length = Number(request.headers['content-length']);
     // Without it, the size is known only after the route has stored the body.
     if (Number.isNaN(length)) {
       const message = 'A request with this body must have a Content-Length header.';
       throw new ServiceError('invalid_request', message);
     }
-    this.arriving.reserve(request, length);
+    this.arriving.reserve(request, length, maxBytes);
     sendContinue(request);
   }
 }
@@ -80,16 +117,16 @@ function parametersOf(context: ExecutionContext): Set<number> {
 async function readJsonBody(
   request: Request,
   arriving: ArrivingBodies,
+  maxBytes = MAX_BODY_BYTES,
 ): Promise<Buffer | undefined> {
   checkMediaType(request);
-  if (Number(request.headers['content-length']) > MAX_BODY_BYTES)
-    throw payloadTooLarge(MAX_BODY_BYTES);
+  if (Number(request.headers['content-length']) > maxBytes) throw payloadTooLarge(maxBytes);
   sendContinue(request);
   // A small body often arrives together with the head.
-  const isComplete = request.complete && request.readableLength <= MAX_BODY_BYTES;
+  const isComplete = request.complete && request.readableLength <= maxBytes;
   const bytes = isComplete
     ? (request.read() as Buffer | null)
-    : await receiveBytes(request, arriving);
+    : await receiveBytes(request, arriving, maxBytes);
   const { failure } = inputOf(request);
   if (failure) throw failure;
   return bytes?.length ? bytes : undefined;
@@ -112,7 +149,11 @@ function checkMediaType({ headers }: Request): void {
   throw new ServiceError('unsupported_media_type', message, { headers: acceptEncoding });
 }
 
-function receiveBytes(request: Request, arriving: ArrivingBodies): Promise<Buffer> {
+function receiveBytes(
+  request: Request,
+  arriving: ArrivingBodies,
+  maxBytes: number,
+): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
   inputOf(request).isAwaited = true;
@@ -120,7 +161,7 @@ function receiveBytes(request: Request, arriving: ArrivingBodies): Promise<Buffe
     const body = arriving.add(end);
     function receive(chunk: Buffer): void {
       length += chunk.length;
-      if (length > MAX_BODY_BYTES) return end(payloadTooLarge(MAX_BODY_BYTES));
+      if (length > maxBytes) return end(payloadTooLarge(maxBytes));
       chunks.push(chunk);
       arriving.resize(body, length + chunks.length * BYTES_OF_A_CHUNK);
     }

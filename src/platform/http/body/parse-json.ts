@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { parse, type ParseOptions } from 'lossless-json';
+import { MAX_BODY_VALUES } from '../../config/bounds.js';
 import { ServiceError } from '../../errors/service-error.js';
 
 const MAX_DEPTH = 32;
-const MAX_VALUES = 10_000;
 const MAX_NUMBER_LENGTH = 100;
 /** Finding the position of an error takes as long as parsing the text again. */
 const MAX_LOCATED_LENGTH = 4_096;
@@ -22,15 +22,16 @@ const EXACT: ParseOptions = {
  * Parses JSON (RFC 8259) and keeps integers up to 2^63 exact: a number up to 2^53 - 1, a bigint
  * above. If an object contains a name twice, the last value counts.
  *
+ * @param maxValues members and elements in total
  * @throws ServiceError malformed_json
  */
-export function parseJson(bytes: Buffer): unknown {
+export function parseJson(bytes: Buffer, maxValues = MAX_BODY_VALUES): unknown {
   if (!isUtf8(bytes)) throw malformedJson('is not JSON in UTF-8');
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
     throw malformedJson('begins with a byte order mark');
   }
   const text = bytes.toString('utf8');
-  checkSize(text);
+  checkSize(text, maxValues);
   try {
     return parseExact(text);
   } catch {
@@ -59,7 +60,7 @@ function positionOf(text: string): number {
  * @throws ServiceError malformed_json if the text is nested too deep for the native parser, or has
  *   more values than the limit, because parsing them would take too long
  */
-function checkSize(text: string): void {
+function checkSize(text: string, maxValues: number): void {
   let depth = 0;
   let values = 0;
   let inString = false;
@@ -72,7 +73,8 @@ function checkSize(text: string): void {
     } else if (code > 0x20) {
       const closes = code === 0x7d || code === 0x5d;
       // A member or an element begins after each comma, and at the start of each container.
-      if ((code === 0x2c || (isFirst && !closes)) && ++values > MAX_VALUES) throw tooManyValues();
+      if ((code === 0x2c || (isFirst && !closes)) && ++values > maxValues)
+        throw tooManyValues(maxValues);
       isFirst = code === 0x7b || code === 0x5b;
       inString = code === 0x22;
       if (closes) depth--;
@@ -83,9 +85,9 @@ function checkSize(text: string): void {
   }
 }
 
-function tooManyValues(): ServiceError {
-  const max = MAX_VALUES.toLocaleString('en-US');
-  return malformedJson(`has more than ${max} members and elements in total`);
+function tooManyValues(max: number): ServiceError {
+  const limit = max.toLocaleString('en-US');
+  return malformedJson(`has more than ${limit} members and elements in total`);
 }
 
 /**

@@ -11,9 +11,11 @@ import {
   SwaggerModule,
 } from '@nestjs/swagger';
 import { dump } from 'js-yaml';
+import { MAX_BODY_BYTES, MAX_BODY_VALUES } from '../../config/bounds.js';
 import { Clock } from '../../config/clock.js';
 import { Settings } from '../../config/settings.js';
 import { codeOfStatus, SERVICE_CODES, UNSUPPORTED_EXPECT } from '../../errors/catalogue.js';
+import type { BodyLimits } from '../body/body-limit.decorator.js';
 import {
   HEADER_COMPONENTS,
   headersOn,
@@ -138,6 +140,7 @@ function describeOperation(
   const parameters = (operation.parameters ?? []) as ParameterObject[];
   const { security = [] } = operation;
   const { content } = (operation.requestBody ?? {}) as { content?: object };
+  const limits = (operation as { 'x-body-limits'?: BodyLimits })['x-body-limits'];
   const isRead = method === 'get';
   const isDeprecated = 'x-sunset' in operation;
   const isIdempotent = parameters.some(({ name }) => name === REQUEST_HEADERS.idempotencyKey.name);
@@ -153,7 +156,7 @@ function describeOperation(
     ...(isIdempotent ? ['idempotency_key_in_progress', 'idempotency_key_reused'] : []),
     ...(isDeprecated ? ['endpoint_removed'] : []),
   ];
-  const errors = [...codes.map((code) => errorExample(code)), UNKNOWN_EXPECT];
+  const errors = [...codes.map((code) => withLimits(errorExample(code), limits)), UNKNOWN_EXPECT];
   const occasionsOf = (status: number, ...occasions: Occasion[]): Occasion[] =>
     isDeprecated && AFTER_DEPRECATION.includes(status) ? ['deprecated', ...occasions] : occasions;
 
@@ -188,6 +191,15 @@ function describeOperation(
     parameters: [...parameters, ...(isRead ? [REQUEST_HEADERS.ifNoneMatch] : [])],
     responses,
   };
+}
+
+/** Returns an error whose message names the limits of the operation instead of the usual ones. */
+function withLimits(error: ErrorExample, limits: BodyLimits = {}): ErrorExample {
+  const { bytes = MAX_BODY_BYTES, values = MAX_BODY_VALUES } = limits;
+  const replace = (text: string, from: number, to: number): string =>
+    text.replace(from.toLocaleString('en-US'), to.toLocaleString('en-US'));
+  const message = replace(error.message, MAX_BODY_BYTES, bytes);
+  return { ...error, message: replace(message, MAX_BODY_VALUES, values) };
 }
 
 /** Returns the errors that `@ApiErrors()` or a decorator of @nestjs/swagger declares. */

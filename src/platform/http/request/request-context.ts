@@ -1,6 +1,11 @@
 import { isIPv4 } from 'node:net';
 import type { ArgumentsHost, ExecutionContext } from '@nestjs/common';
-import { type ReflectableDecorator, Reflector } from '@nestjs/core';
+import {
+  DiscoveryService,
+  MetadataScanner,
+  type ReflectableDecorator,
+  Reflector,
+} from '@nestjs/core';
 import { normalizeIp } from '@nestjs/throttler';
 import type { LoggingSettings } from '../../config/settings.js';
 import type { Request, Response } from './request.js';
@@ -62,6 +67,19 @@ export function requestOf(host: ArgumentsHost): Request {
 
 export function responseOf(host: ArgumentsHost): Response {
   return host.getArgByIndex<Response>(1);
+}
+
+/** Bodies whose route has a limit of values of its own, which they are within. */
+export const bodiesWithinOwnLimit = new WeakSet<object>();
+
+/** Returns each controller and each of its methods, with the name of the controller. */
+export function decoratedTargets(discovery: DiscoveryService): [name: string, target: object][] {
+  const scanner = new MetadataScanner();
+  return discovery.getControllers().flatMap(({ metatype }) => {
+    const { name, prototype } = metatype as { name: string; prototype: Record<string, object> };
+    const methods = scanner.getAllMethodNames(prototype).map((method) => prototype[method]);
+    return [metatype, ...methods].map((target): [string, object] => [name, target as object]);
+  });
 }
 
 const reflector = new Reflector();

@@ -7,6 +7,7 @@ import {
   ValidationTypes,
 } from 'class-validator';
 import { ServiceError } from '../../errors/service-error.js';
+import { bodiesWithinOwnLimit } from '../request/request-context.js';
 
 type JsonObject = Record<string, unknown>;
 
@@ -15,7 +16,7 @@ const EACH = 'each value in ';
 
 /**
  * class-transformer and class-validator take up to 5 µs for each nested value, and class-transformer
- * takes a time that is quadratic in the number of members.
+ * takes a time that is quadratic in the number of members. `@BodyLimit()` sets another limit.
  */
 const MAX_NESTED_VALUES = 1_000;
 
@@ -124,7 +125,8 @@ function boundedValues(value: JsonObject, dto: Type) {
       if (name !== undefined) members[name] = true;
     }
   }
-  const isTooLarge = nestedValues(members) > MAX_NESTED_VALUES;
+  const isLimited = !bodiesWithinOwnLimit.has(value);
+  const isTooLarge = isLimited && nestedValues(members) > MAX_NESTED_VALUES;
   for (const [name, member] of isTooLarge ? Object.entries(members) : []) {
     if (!(member instanceof Object)) continue;
     // Its rules would reject an empty one for another reason.
