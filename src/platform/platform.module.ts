@@ -64,7 +64,7 @@ import { RateLimitModule } from './rate-limit/rate-limit.module.js';
     { provide: APP_FILTER, useClass: FILTER },
   ],
   // Every module can inject these.
-  exports: [DemoKey, ClsModule, PublicUrl, Readiness],
+  exports: [DemoKey, ClsModule, PublicUrl, RateLimitModule, Readiness],
 })
 export class PlatformModule {
   constructor(

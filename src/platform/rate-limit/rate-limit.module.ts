@@ -1,13 +1,18 @@
 import { Module } from '@nestjs/common';
+import { ThrottlerStorage } from '@nestjs/throttler';
 import { Clock } from '../config/clock.js';
 import { Settings } from '../config/settings.js';
 import { InProcessStorage } from './in-process-storage.js';
 import { LimitStorage } from './limit-storage.js';
+import { FeatureThrottlerStorage } from './throttler-storage.js';
 
 /** Limits how many requests a caller may send. */
 @Module({
-  providers: [{ provide: LimitStorage, useFactory: createStorage, inject: [Settings, Clock] }],
-  exports: [LimitStorage],
+  providers: [
+    { provide: LimitStorage, useFactory: createStorage, inject: [Settings, Clock] },
+    { provide: ThrottlerStorage, useClass: FeatureThrottlerStorage },
+  ],
+  exports: [LimitStorage, ThrottlerStorage],
 })
 export class RateLimitModule {}
 
