@@ -5,13 +5,16 @@ import {
   type Type,
   VersioningType,
 } from '@nestjs/common';
-import { type AbstractHttpAdapter, NestFactory } from '@nestjs/core';
+import { EXCEPTION_FILTERS_METADATA } from '@nestjs/common/internal';
+import { type AbstractHttpAdapter, DiscoveryService, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import type { Settings } from './config/settings.js';
 import { InterfaceDescription } from './http/openapi/interface-description.js';
+import { decoratedTargets } from './http/request/request-context.js';
 import { PublicUrl } from './http/request/public-url.js';
 import { currentRequestIds } from './http/request/request-context.middleware.js';
+import { recordCaughtErrors, TRANSLATORS } from './http/response/error.filter.js';
 import { NestLogger } from './logging/nest-logger.js';
 import { MIDDLEWARE, RESPONSE } from './pipeline.js';
 import { type Prepared, withPrepared } from './process.module.js';
@@ -35,10 +38,12 @@ export async function createApp(
 ): Promise<NestExpressApplication> {
   const { settings, logger } = prepared;
   // The providers exist when the first request arrives.
+  const record = (instance: unknown) => recordCaughtErrors(instance, () => app.get(TRANSLATORS));
   const adapter = new RESPONSE(settings, (type) => app.get(type));
   const app: NestExpressApplication = await create(withPrepared(root, prepared), adapter, {
     // BodyGuard reads the body, after the guards that can reject the request.
     bodyParser: false,
+    instrument: { instanceDecorator: record },
     logger: new NestLogger(logger, currentRequestIds),
     // Throws an error at start instead of exiting.
     abortOnError: false,
@@ -48,6 +53,12 @@ export async function createApp(
     routeConflictPolicy: { duplicate: 'error' },
   });
   try {
+    for (const [, target] of decoratedTargets(app.get(DiscoveryService))) {
+      const filters = Reflect.getMetadata(EXCEPTION_FILTERS_METADATA, target) as
+        unknown[] | undefined;
+      // NestJS creates the others.
+      filters?.filter((filter) => typeof filter !== 'function').forEach(record);
+    }
     setUp(app, settings, logger);
     return await app.init();
   } catch (error) {

@@ -1,3 +1,4 @@
+import type { ApiResponse } from '../harness/http/client.js';
 import { expectError, expectRateLimitHeaders } from '../harness/http/error-response.js';
 import { useStore } from '../harness/http/store.js';
 
@@ -52,4 +53,62 @@ test('each log line of a feature has the id of its request, after any kind of wa
   );
   await store.service.waitForLog(() => lines().length === 3 * wares.length);
   for (const { ware, requestId } of lines()) expect(requestId).toBe(ware);
+});
+
+describe('exception filters of a feature', () => {
+  const filtered = useStore({ features: 'filters' });
+
+  /** Returns the log line of a response. */
+  const lineOf = ({ headers }: ApiResponse) =>
+    filtered.service.waitForLog(
+      ({ requestId, msg }) => msg === 'request' && requestId === headers['x-request-id'],
+    );
+
+  it('APP_FILTER › translates each message of a 400, and the log line has its code', async () => {
+    const letter = { kinds: ['a', 'c'], parts: [{ name: 'x' }, { name: 1 }] };
+    const response = await filtered.api.post('/v1/letters', letter);
+    expect([response.status, response.json]).toEqual([
+      400,
+      {
+        translated: ['kinds ist unbekannt', 'parts.1.name muss Text sein', 'title muss Text sein'],
+      },
+    ]);
+    expect(await lineOf(response)).toMatchObject({ status: 400, code: 'invalid_request' });
+    const empty = await filtered.api.send('/v1/letters', { method: 'POST' });
+    expect(empty.json).toHaveProperty('translated.1', 'title muss Text sein');
+  });
+
+  it('APP_FILTER › gets the errors of the guards and of other features', async () => {
+    for (const [path, status, code] of [
+      ['/v1/items/9', 404, 'item_not_found'],
+      ['/v1/nope', 404, 'route_not_found'],
+    ] as const) {
+      const response = await filtered.api.get(path);
+      expect([response.status, response.json]).toEqual([status, { translated: [] }]);
+      expect(await lineOf(response)).toMatchObject({ status, code });
+    }
+    const response = await filtered.anonymous.get('/v1/items');
+    expect(response.status).toBe(401);
+    expect(await lineOf(response)).toMatchObject({ status: 401, code: 'missing_api_key' });
+  });
+
+  it.each([
+    ['class', { code: 'not_found', level: 30 }],
+    ['instance', { code: 'invalid_request', reason: 'No.' }],
+    [
+      'defect',
+      {
+        code: 'internal_error',
+        level: 50,
+        err: expect.objectContaining({ message: 'the inside' }),
+      },
+    ],
+  ])(
+    '@UseFilters() of a route: %s › the log line has the code of the exception',
+    async (path, line) => {
+      const response = await filtered.api.get(`/v1/letters/${path}`);
+      expect([response.status, response.text]).toEqual([422, 'plain']);
+      expect(await lineOf(response)).toMatchObject({ status: 422, ...line });
+    },
+  );
 });

@@ -2,11 +2,22 @@ import { HttpException } from '@nestjs/common';
 import { ERRORS, type ErrorCode, type FeatureError } from './catalogue.js';
 import { PRODUCT } from '../../product.js';
 
+/** A property of a request that a rule rejects. A filter can translate the message. */
+export interface InvalidProperty {
+  /** A path for a nested one: `items.0.name`. */
+  readonly property: string;
+  /** Its name in class-validator: `isString`. */
+  readonly rule: string;
+  readonly message: string;
+}
+
 interface ServiceErrorOptions {
   /** Headers of the error response. */
   headers?: Readonly<Record<string, string>>;
   /** The internal cause. It is logged and never sent. */
   cause?: unknown;
+  /** The message lists them. */
+  invalidProperties?: readonly InvalidProperty[];
 }
 
 /** HttpException without its declarations of private properties. */
@@ -22,6 +33,7 @@ export class ServiceError extends NestException {
   readonly code: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  readonly invalidProperties: readonly InvalidProperty[];
 
   /**
    * @param error a code of the catalogue, or an error that a feature declares
@@ -30,7 +42,7 @@ export class ServiceError extends NestException {
   constructor(
     error: ErrorCode | FeatureError,
     message?: string,
-    { headers = {}, cause }: ServiceErrorOptions = {},
+    { headers = {}, cause, invalidProperties = [] }: ServiceErrorOptions = {},
   ) {
     const kind = typeof error === 'string' ? { code: error, ...ERRORS[error] } : error;
     const { code, status, when } = kind;
@@ -38,6 +50,7 @@ export class ServiceError extends NestException {
     this.code = code;
     this.status = status;
     this.headers = headers;
+    this.invalidProperties = invalidProperties;
   }
 }
 
@@ -45,6 +58,14 @@ export class ServiceError extends NestException {
 export const READ_ONLY_KEY = new ServiceError('read_only_api_key', undefined, {
   headers: { 'WWW-Authenticate': `Bearer realm="${PRODUCT.realm}", error="insufficient_scope"` },
 });
+
+/** Returns the 400 for at least one invalid property. @param more how many are not listed */
+export function invalidRequest(listed: readonly InvalidProperty[], more = 0): ServiceError {
+  const messages = listed.map(({ message }) => message);
+  if (more > 0) messages.push(`and ${more} more`);
+  const options = { invalidProperties: listed };
+  return new ServiceError('invalid_request', `${messages.join('; ')}.`, options);
+}
 
 /** Returns a 503. @param message the public message */
 export function serviceUnavailable(cause: unknown, message?: string): ServiceError {

@@ -6,9 +6,10 @@ import {
   HttpException,
   Inject,
 } from '@nestjs/common';
+import { FILTER_CATCH_EXCEPTIONS } from '@nestjs/common/internal';
 import { codeOfStatus, ERRORS } from '../../errors/catalogue.js';
 import { ServiceError, serviceUnavailable } from '../../errors/service-error.js';
-import { responseOf } from '../request/request-context.js';
+import { requestOf, responseOf } from '../request/request-context.js';
 import { sendError } from './send-json.js';
 
 /** Translates an exception of a package. Returns undefined for one that it does not know. */
@@ -23,10 +24,35 @@ export class ErrorFilter implements ExceptionFilter {
   constructor(@Inject(TRANSLATORS) private readonly translators: readonly Translator[]) {}
 
   catch(exception: unknown, host: ArgumentsHost): void {
-    let error = exception instanceof ServiceError ? exception : undefined;
-    for (const translate of this.translators) error ??= translate(exception);
-    sendError(responseOf(host), error ?? unknownError(exception));
+    sendError(responseOf(host), serviceErrorOf(exception, this.translators));
   }
+}
+
+/**
+ * Gives the log line of a request the error that a filter of a feature catches.
+ *
+ * @param instance anything: only a filter is changed
+ */
+export function recordCaughtErrors(
+  instance: unknown,
+  translators: () => readonly Translator[],
+): unknown {
+  if (!(instance instanceof Object) || instance instanceof ErrorFilter) return instance;
+  if (!Reflect.hasMetadata(FILTER_CATCH_EXCEPTIONS, instance)) return instance;
+  const filter = instance as ExceptionFilter;
+  const send = filter.catch.bind(filter);
+  filter.catch = (exception, host) => {
+    if (host.getType() === 'http')
+      requestOf(host).failure ??= serviceErrorOf(exception, translators());
+    return send(exception, host) as unknown;
+  };
+  return instance;
+}
+
+function serviceErrorOf(exception: unknown, translators: readonly Translator[]): ServiceError {
+  let error = exception instanceof ServiceError ? exception : undefined;
+  for (const translate of translators) error ??= translate(exception);
+  return error ?? unknownError(exception);
 }
 
 function unknownError(cause: unknown): ServiceError {

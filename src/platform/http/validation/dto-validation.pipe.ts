@@ -6,7 +6,7 @@ import {
   type ValidatorOptions,
   ValidationTypes,
 } from 'class-validator';
-import { ServiceError } from '../../errors/service-error.js';
+import { type InvalidProperty, invalidRequest, ServiceError } from '../../errors/service-error.js';
 import { bodiesWithinOwnLimit } from '../request/request-context.js';
 
 type JsonObject = Record<string, unknown>;
@@ -33,7 +33,7 @@ export class DtoValidationPipe extends ValidationPipe {
       stopAtFirstError: true,
       // The messages depend on the class, and on whether a value was sent.
       validationError: { value: true, target: true },
-      exceptionFactory: (errors) => new ServiceError('invalid_request', validationMessage(errors)),
+      exceptionFactory: rejection,
     });
   }
 
@@ -44,7 +44,9 @@ export class DtoValidationPipe extends ValidationPipe {
     if (value === undefined) {
       return super.transform(value, metadata).catch((error: unknown) => {
         if (type !== 'body' || !(error instanceof ServiceError)) throw error;
-        throw new ServiceError('invalid_request', `The request body is empty. ${error.message}`);
+        const { message, invalidProperties } = error;
+        const text = `The request body is empty. ${message}`;
+        throw new ServiceError('invalid_request', text, { invalidProperties });
       });
     }
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -72,28 +74,26 @@ export class DtoValidationPipe extends ValidationPipe {
   }
 }
 
-/**
- * Returns the message of a 400: one sentence that lists the first 50 invalid properties and the
- * values that they accept. Nested ones are paths: `items.0.name`.
- */
-function validationMessage(errors: readonly ValidationError[]): string {
-  const messages = inOrder(errors).flatMap((error) => messagesOf(error, ''));
-  const listed = messages.slice(0, MAX_PROPERTIES);
-  if (messages.length > listed.length) listed.push(`and ${messages.length - listed.length} more`);
-  return `${listed.join('; ')}.`;
+/** Returns the 400 that lists the first 50 invalid properties and the values that they accept. */
+function rejection(errors: readonly ValidationError[]): ServiceError {
+  const invalid = inOrder(errors).flatMap((error) => invalidProperties(error, ''));
+  return invalidRequest(invalid.slice(0, MAX_PROPERTIES), invalid.length - MAX_PROPERTIES);
 }
 
-function messagesOf(error: ValidationError, parentPath: string): string[] {
+function invalidProperties(error: ValidationError, parentPath: string): InvalidProperty[] {
   const { property, constraints, children = [] } = error;
   const path = parentPath + property;
-  const [message] = Object.values(constraints ?? {});
-  if (message === undefined) {
-    const nested = inOrder(children).flatMap((child) => messagesOf(child, `${path}.`));
-    return nested.length > 0 ? nested : [`${path} is invalid`];
+  const [[rule, text] = []] = Object.entries(constraints ?? {});
+  if (rule === undefined || text === undefined) {
+    const nested = inOrder(children).flatMap((child) => invalidProperties(child, `${path}.`));
+    if (nested.length > 0) return nested;
+    return [{ property: path, rule: 'isValid', message: `${path} is invalid` }];
   }
-  const rule = message.replace(EACH, '').replace(`${property} `, '');
-  if (error.value === undefined) return [`${path} is required and ${rule}`];
-  return [message.startsWith(EACH) ? `each item of ${path} ${rule}` : `${path} ${rule}`];
+  const accepted = text.replace(EACH, '').replace(`${property} `, '');
+  const subject = text.startsWith(EACH) ? `each item of ${path}` : path;
+  const isMissing = error.value === undefined;
+  const message = isMissing ? `${path} is required and ${accepted}` : `${subject} ${accepted}`;
+  return [{ property: path, rule, message }];
 }
 
 /** Returns the errors of one object in the order of its properties. class-validator lists inherited ones last. */
@@ -199,7 +199,8 @@ function rejectLargeIntegers(value: unknown, path = ''): void {
   for (const [name, member] of Object.entries(value)) {
     const place = path ? `${path}.${name}` : name;
     if (typeof member === 'bigint' && !hasRules && !Number.isSafeInteger(Number(member))) {
-      throw new ServiceError('invalid_request', `${place} must be an integer ${RANGE}.`);
+      const message = `${place} must be an integer ${RANGE}`;
+      throw invalidRequest([{ property: place, rule: 'isSafeInteger', message }]);
     }
     rejectLargeIntegers(member, place);
   }
