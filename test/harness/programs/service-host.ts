@@ -8,13 +8,15 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
-import { type INestApplication, Module, type Type } from '@nestjs/common';
+import { type INestApplication, Logger, Module, type Type } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { AppModule } from '../../../src/app.module.js';
 import { run } from '../../../src/cli/program.js';
 import { createApp } from '../../../src/platform/app.js';
 import { Settings } from '../../../src/platform/config/settings.js';
+import { currentRequestIds } from '../../../src/platform/http/request/request-context.middleware.js';
 import { createLogger } from '../../../src/platform/logging/logger.js';
+import { NestLogger } from '../../../src/platform/logging/nest-logger.js';
 import { ServiceMetrics } from '../../../src/platform/metrics/service-metrics.js';
 
 type Environment = Record<string, string>;
@@ -34,6 +36,9 @@ const send = (socket: Socket, message: object) =>
   socket.writable && socket.write(`${JSON.stringify(message)}\n`);
 
 let lastCommand = Promise.resolve();
+
+/** The logger of the last application, which a command replaces in this process. */
+let serviceLogger: NestLogger | undefined;
 
 const host = createServer({ allowHalfOpen: true }, (socket) => {
   socket.on('error', () => socket.destroy());
@@ -68,12 +73,14 @@ async function serve(socket: Socket): Promise<void> {
       clock.nowMs = ms;
     },
   };
+  const logger = createLogger(settings.logging.level, { write: (log) => send(socket, { log }) });
   const app = await createApp(await rootOf(start), {
     settings,
     clock,
-    logger: createLogger(settings.logging.level, { write: (log) => send(socket, { log }) }),
+    logger,
     schemaCurrent: Promise.resolve(),
   });
+  serviceLogger = new NestLogger(logger, currentRequestIds);
   await app.listen(settings.server.port, settings.server.host);
   const address = app.getHttpServer().address() as AddressInfo;
   send(socket, { port: address.port });
@@ -136,6 +143,7 @@ async function runCommand(
     return { code: await run(args, loadRoot), ...printed };
   } finally {
     process.env = ownEnv;
+    if (serviceLogger) Logger.overrideLogger(serviceLogger);
     // The method of the prototype is used again.
     for (const stream of Object.values(streams)) delete (stream as { write?: unknown }).write;
     process.removeAllListeners('SIGINT').removeAllListeners('SIGTERM');
