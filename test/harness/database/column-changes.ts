@@ -17,11 +17,11 @@ const COLUMN_CHANGES = [
   type('owners', 'name', 'varchar(300)'),
   type('api_keys', 'unban_count', 'bigint'),
   type('api_keys', 'hint', 'varchar(100)'),
-  'ALTER TABLE api_keys ADD COLUMN note text',
+  'ALTER TABLE api_keys ADD COLUMN remark text',
   type('api_keys', 'expires_at', 'timestamptz(3)'),
   type('idempotency_keys', 'key', 'varchar(300)'),
   type('idempotency_keys', 'answer', 'varchar(100000)'),
-  `ALTER TABLE idempotency_keys ADD COLUMN note text; ${type('idempotency_keys', 'expires_at', 'timestamptz(3)')}`,
+  `ALTER TABLE idempotency_keys ADD COLUMN remark text; ${type('idempotency_keys', 'expires_at', 'timestamptz(3)')}`,
 ];
 
 /** Changes columns of every kind while the service handles requests. */
