@@ -11,8 +11,8 @@ const TOO_MANY_CHUNKS = `The request body must not have more than ${MAX_CHUNKS} 
 
 /**
  * Creates requests and responses with Express's prototypes. Express otherwise replaces the
- * prototype of each message that it handles. This saves a large part of the CPU of every request,
- * because V8 does not optimize objects whose prototype has changed (see docs/performance.md). It
+ * prototype of each message that it handles. This saves a large part of the CPU of every request on
+ * Node.js 20, where V8 does not optimize objects whose prototype has changed (docs/performance.md). It
  * relies on `app.request` and `app.response`, the documented prototypes of an Express application,
  * and on Express setting exactly these, so that setting them again changes nothing. If an Express
  * release sets other prototypes, the service becomes slower and stays correct: create the server
