@@ -61,10 +61,7 @@ export default {
       platform('index'),
       PRODUCT,
     ]),
-    rule('cli-imports-no-feature', '^src/cli/', '^src/(?!(?:platform|cli)/)', [
-      '^src/demo/demo\\.repository\\.ts$',
-      ...[APP, PRODUCT],
-    ]),
+    rule('cli-imports-no-feature', '^src/cli/', '^src/(?!(?:platform|cli)/)', [...[APP, PRODUCT]]),
     rule('demo-and-cli-import-no-http', '^src/(?:demo|cli)/', '^src/platform/http/', [
       ...['http/response/json-text', 'http/openapi/demo-key'].map(platform),
     ]),

@@ -1,10 +1,8 @@
 import type { EntityManager } from 'typeorm';
 import { OperatorAction } from '../platform/access/administration/operator-action.entity.js';
 import { recordAction } from '../platform/access/administration/operator-actions.repository.js';
-import type { Omitted } from '../platform/database/copy/copy-tables.js';
-import { queryRows, type StatementRunner } from '../platform/database/sql.js';
-
-const ACTION = 'demo data added';
+import { DEMO_ACTION } from '../platform/access/administration/demo-owner.js';
+import { queryRows } from '../platform/database/sql.js';
 
 const INSERT_ANIMALS = `
   INSERT INTO pets (name, category_id, status)
@@ -13,24 +11,8 @@ const INSERT_ANIMALS = `
 
 /** Adds animals and marks the database. Returns false, and adds none, if it was already marked. */
 export async function addDemoAnimals(transaction: EntityManager): Promise<boolean> {
-  if (await transaction.existsBy(OperatorAction, { action: ACTION })) return false;
-  await recordAction(transaction, ACTION, {});
+  if (await transaction.existsBy(OperatorAction, { action: DEMO_ACTION })) return false;
+  await recordAction(transaction, DEMO_ACTION, {});
   await queryRows(transaction, INSERT_ANIMALS);
   return true;
-}
-
-const FIND_DEMO = `
-  SELECT coalesce(json_agg(DISTINCT key.owner_id) FILTER (WHERE is_new), '[]') AS owners,
-         coalesce(json_agg(key.id), '[]') AS api_keys
-    FROM (SELECT (issue.details ->> 'keyId')::bigint, (issue.details ->> 'isNewOwner')::boolean
-            FROM operator_actions AS mark JOIN operator_actions AS issue USING (performed_at)
-           WHERE mark.action = $1 AND issue.action = 'keys issue') AS demo (key_id, is_new)
-    JOIN api_keys AS first ON first.id = key_id
-    JOIN api_keys AS key ON key_id IN (key.id, key.first_key_id)
-      OR is_new AND key.owner_id = first.owner_id`;
-
-/** Returns the demo owner, unless operators had created it, and the API keys that came from it. */
-export async function findDemo(database: StatementRunner): Promise<Omitted> {
-  const [demo] = await queryRows<Omitted>(database, FIND_DEMO, [ACTION]);
-  return demo as Omitted;
 }
