@@ -160,8 +160,9 @@ if (!hasHistory)
     const bytes = JSON.parse(
       readFileSync(join(ROOT, 'node_modules/bytes/package.json'), 'utf8'),
     ) as { version: string };
-    // The first commit with docs/upgrade.md.
-    const base = git('log', '--format=%H', '--diff-filter=A', '--', 'docs/upgrade.md').trim();
+    // The first commit whose AppModule is the root.
+    const file = 'src/app.module.ts';
+    const base = git('log', '--format=%H', '-S', 'PlatformModule', '--', file).trim().slice(-40);
     const copy = new Copy();
     execFileSync('git', ['clone', '-q', ROOT, copy.folder]);
     const inCopy = (...args: string[]) =>
