@@ -51,7 +51,7 @@ describe('a command on the embedded database while no service runs', () => {
     const { id, key } = await cli.json('keys', 'issue', '--owner', 'acme', '--plan', 'free');
     expect(await cli.json('keys', 'inspect', key)).toMatchObject({ id, owner: 'acme' });
     expect(processesOf(dataDir)).toEqual([]);
-  });
+  }, 60_000);
 
   test.each([
     ['SIGTERM', 143],

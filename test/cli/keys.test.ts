@@ -391,7 +391,7 @@ async function untilSessionWaits(sessions = 1): Promise<void> {
   await until(async () => {
     await database.query('SELECT pg_stat_clear_snapshot()');
     return (await database.query(waiting)).length >= sessions;
-  });
+  }, 20_000);
 }
 
 describe('commands at the same time', () => {
