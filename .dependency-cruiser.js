@@ -87,6 +87,11 @@ export default {
       '^src/(?:platform/)?[^/]+\\.ts$',
       [platform('index'), PRODUCT],
     ),
+    // Commands would start half as fast.
+    {
+      ...{ name: 'cli-loads-no-http', severity: 'error', from: { path: '^src/cli/cli\\.module' } },
+      to: { path: '^node_modules/(?:@nestjs/swagger|express)/', reachable: true },
+    },
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
     {

@@ -10,6 +10,7 @@ import { type AbstractHttpAdapter, DiscoveryService, NestFactory } from '@nestjs
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import type { Settings } from './config/settings.js';
+import { NoDocumentationController } from './http/openapi/documentation.controller.js';
 import { InterfaceDescription } from './http/openapi/interface-description.js';
 import { decoratedTargets } from './http/request/request-context.js';
 import { PublicUrl } from './http/request/public-url.js';
@@ -40,7 +41,9 @@ export async function createApp(
   // The providers exist when the first request arrives.
   const record = (instance: unknown) => recordCaughtErrors(instance, () => app.get(TRANSLATORS));
   const adapter = new RESPONSE(settings, (type) => app.get(type));
-  const app: NestExpressApplication = await create(withPrepared(root, prepared), adapter, {
+  const controllers = settings.server.docs ? [] : [NoDocumentationController];
+  const module = withPrepared(root, prepared, controllers);
+  const app: NestExpressApplication = await create(module, adapter, {
     // BodyGuard reads the body, after the guards that can reject the request.
     bodyParser: false,
     instrument: { instanceDecorator: record },

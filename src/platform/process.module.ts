@@ -13,7 +13,6 @@ import { Clock } from './config/clock.js';
 import { Settings } from './config/settings.js';
 import { DatabaseLocation, locateDatabase } from './database/database-location.js';
 import { makeSchemaCurrent, SCHEMA_CURRENT } from './database/schema/migrate.js';
-import { NoDocumentationController } from './http/openapi/documentation.controller.js';
 import { createLog, LOGGER } from './logging/logger.js';
 
 /** What a process has before its application. ProcessModule creates the rest. */
@@ -30,9 +29,12 @@ const PREPARED = Symbol('prepared');
 const prepared = { token: PREPARED, optional: true };
 
 /** Returns the root module for an application that uses what its process has prepared. */
-export function withPrepared(root: Type, values: Prepared): DynamicModule {
+export function withPrepared(
+  root: Type,
+  values: Prepared,
+  controllers: Type[] = [],
+): DynamicModule {
   const providers = [{ provide: PREPARED, useValue: values }];
-  const controllers = values.settings?.server.docs === false ? [NoDocumentationController] : [];
   return { module: root, global: true, providers, controllers, exports: [PREPARED] };
 }
 
