@@ -53,13 +53,20 @@ function changes(): string[] {
     .map(({ level, msg }) => `${Number(level)} ${msg}`);
 }
 
-/** Waits for a state of readiness, which is 200 with and without Redis. */
+/**
+ * Waits for a state of readiness, which is 200 with and without Redis, and of the metric. Both are
+ * asked again, because a busy machine can open the circuit once more in between.
+ */
 async function readinessIs(status: 'ok' | 'degraded'): Promise<void> {
-  const ready = () => send(service, '/health/ready');
-  const response = await askUntil(ready, ({ json }) => json.status === status);
   const checks = { redis: status === 'ok' ? 'up' : 'down', database: 'up' };
-  expect(response).toMatchObject({ status: 200, json: { checks } });
-  expect(await metric(service, 'redis_circuit_open')).toBe(Number(status === 'degraded'));
+  await until(async () => {
+    const response = await askUntil(
+      () => send(service, '/health/ready'),
+      ({ json }) => json.status === status,
+    );
+    expect(response).toMatchObject({ status: 200, json: { checks } });
+    return (await metric(service, 'redis_circuit_open')) === Number(status === 'degraded');
+  });
 }
 
 /** Sends requests in parallel until the promise is settled. */
@@ -136,10 +143,12 @@ describeWithRedis('under load', () => {
         await sequentially(20, ask);
       });
       expectUnharmed(healed);
-      expect(changes().slice(before)).toEqual([
-        expect.stringMatching(line),
-        '30 Counting rate limits in Redis again',
-      ]);
+      const lines = changes().slice(before);
+      expect(lines[0]).toMatch(line);
+      // A busy machine can open the circuit again, but each line is a change.
+      const again = lines.map((text) => text === '30 Counting rate limits in Redis again');
+      expect(again).toEqual(lines.map((_line, index) => index % 2 === 1));
+      expect(again.at(-1)).toBe(true);
       expect(await redis.client.keys(`${PRODUCT.redisPrefix}*`)).not.toEqual([]);
     },
   );
