@@ -2,9 +2,8 @@ import { PRODUCT } from '../../src/product.js';
 import { hashKey, keyHint } from '../../src/platform/access/key-format.js';
 import { unknownKey } from '../harness/database/api-keys.js';
 import { useDatabase } from '../harness/database/database.js';
-import { holdAfter } from '../harness/database/database-lock.js';
-import { Cli, OPERATOR, resultOf } from '../harness/processes/command.js';
-import { until } from '../harness/run/until.js';
+import { untilSessionsWait } from '../harness/database/database-lock.js';
+import { Cli, OPERATOR } from '../harness/processes/command.js';
 
 const KEY = new RegExp(`${PRODUCT.keyPrefix}[0-9A-Za-z]{36}`, 'g');
 const HOUR_MS = 3_600_000;
@@ -365,7 +364,7 @@ describe('keys revoke', () => {
       `INSERT INTO api_keys (owner_id, hash, hint) SELECT owner_id, sha256(''), '' FROM api_keys WHERE id = 1`,
     );
     const revoking = cli.run('keys', 'revoke', '--owner', 'acme', '--yes', '--json');
-    await untilSessionWaits();
+    await untilSessionsWait(database);
     await database.query('COMMIT');
     const { json, stderr } = await revoking;
     expect(stderr).toContain(`This revokes all keys of acme in ${database.name} on `);
@@ -381,94 +380,6 @@ describe('keys revoke', () => {
         'Standard input is not a terminal. Confirm with --yes.',
       );
     expect(await statuses()).toEqual([[1, 'active']]);
-  });
-});
-
-/** Resolves when other sessions wait for rows. */
-async function untilSessionWaits(sessions = 1): Promise<void> {
-  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-  // Inside a transaction, the view would not change.
-  await until(async () => {
-    await database.query('SELECT pg_stat_clear_snapshot()');
-    return (await database.query(waiting)).length >= sessions;
-  }, 20_000);
-}
-
-describe('commands at the same time', () => {
-  const HOLD_OWNER = `SELECT FROM owners WHERE name = 'acme' FOR UPDATE`;
-  const REVOKE_FIRST = 'UPDATE api_keys SET revoked_at = now() WHERE id = 1';
-  const revokeAll = ['keys', 'revoke', '--owner', 'acme', '--yes'];
-  const issueNew = (plan: string) => ['keys', 'issue', '--owner', 'acme', '--plan', plan];
-
-  /** Runs commands that wait in this order until the transaction of a statement ends. */
-  async function runDuring(statement: string, ...commands: string[][]) {
-    const patient = new Cli({ ...cli.env, DATABASE_LOCK_TIMEOUT_SECONDS: '60' });
-    const lock = await holdAfter(database, statement);
-    const results = [];
-    for (const command of commands) {
-      results.push(resultOf(patient.start(...command)));
-      await untilSessionWaits(results.length);
-    }
-    await lock.release();
-    const ended = await Promise.all(results);
-    return ended.map(({ code, stderr }) => [code, stderr.trimEnd().split('\n').at(-1)]);
-  }
-
-  test.each([
-    ['a lineage', '', 'read committed'],
-    ['a lineage whose first key is revoked', REVOKE_FIRST, 'read committed'],
-    ['a database with another isolation level', REVOKE_FIRST, 'repeatable read'],
-  ])('rotate leaves no key alive that revoke --owner covers › %s', async (_, setup, isolation) => {
-    for (let count = 0; count < 2; count++) await insertKey();
-    await database.query(`UPDATE api_keys SET first_key_id = 1 WHERE id = 2; ${setup}`);
-    const level = `ALTER DATABASE ${database.name} SET default_transaction_isolation`;
-    await database.query(`${level} = '${isolation}'`);
-    const results = await runDuring(HOLD_OWNER, revokeAll, ['keys', 'rotate', '2']);
-    await database.query(`${level} TO DEFAULT`);
-    const message = expect.stringMatching(/^The key 2 is revoked\. Issue a new one/);
-    expect(results).toEqual([
-      [0, expect.anything()],
-      [1, message],
-    ]);
-    expect((await statuses()).map(([, status]) => status)).toEqual(['revoked', 'revoked']);
-  });
-
-  test('issue compares the plan with the one that set-plan has stored', async () => {
-    await insertKey();
-    const setPlan = ['owners', 'set-plan', 'acme', '--plan', 'pro'];
-    const [, issued] = await runDuring(HOLD_OWNER, setPlan, issueNew('free'));
-    expect(issued).toEqual([1, expect.stringMatching(/has the plan pro/)]);
-    expect(await statuses()).toHaveLength(1);
-  });
-
-  test('change keeps what rotate does in the meantime', async () => {
-    await insertKey();
-    const rotate = ['keys', 'rotate', '1', '--overlap', '0'];
-    await runDuring(HOLD_OWNER, rotate, ['keys', 'change', '1', '--note', 'Old']);
-    expect(await cli.json('keys', 'inspect', '1')).toMatchObject({ successorId: 2, note: 'Old' });
-  });
-
-  test('rename and issue of a new owner with the same name › one of both', async () => {
-    await insertKey('other');
-    const create = `INSERT INTO owners (name, plan) VALUES ('acme', 'free')`;
-    const [renamed] = await runDuring(create, ['owners', 'rename', 'other', 'acme']);
-    expect(renamed).toEqual([1, 'The owner "acme" already exists.']);
-  });
-
-  test('revoke reports a successor that the key got in the meantime', async () => {
-    for (let count = 0; count < 2; count++) await insertKey();
-    const rotate = 'UPDATE api_keys SET successor_id = 2 WHERE id = 1';
-    const [revoked] = await runDuring(rotate, ['keys', 'revoke', '1', '--yes']);
-    expect(revoked).toEqual([0, 'Its successor, key 2, stays active.']);
-  });
-
-  test('issue uses an owner that another command creates, unless the plan differs', async () => {
-    const create = `INSERT INTO owners (name, plan) VALUES ('acme', 'free')`;
-    const results = await runDuring(create, ...['free', 'pro', 'free'].map(issueNew));
-    const issued = [0, expect.stringContaining('not shown again')];
-    expect(results).toEqual([issued, [1, expect.stringMatching(/has the plan free/)], issued]);
-    const isNewOwner = (await actions()).map(({ details }) => details.isNewOwner);
-    expect(isNewOwner).toEqual([false, false]);
   });
 });
 

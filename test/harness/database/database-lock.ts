@@ -1,4 +1,5 @@
 import { Client } from 'pg';
+import { until } from '../run/until.js';
 import type { TestDatabase } from './database.js';
 
 /** Locks of a transaction. Statements that conflict with them wait. */
@@ -41,4 +42,14 @@ export async function holdAfter(
       await client.end();
     },
   };
+}
+
+/** Resolves when this many sessions wait for locks. The test may be in a transaction. */
+export async function untilSessionsWait(database: TestDatabase, sessions = 1): Promise<void> {
+  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  await until(async () => {
+    // Inside a transaction, the view would not change.
+    await database.query('SELECT pg_stat_clear_snapshot()');
+    return (await database.query(waiting)).length >= sessions;
+  }, 20_000);
 }

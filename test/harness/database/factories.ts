@@ -5,6 +5,8 @@ import { earlierKey, keyMakerOf } from './api-keys.js';
 import type { TestDatabase } from './database.js';
 
 interface OwnerOptions {
+  /** A random one if undefined. */
+  name?: string;
   plan?: Plan;
   /** Sets the limits of an enterprise owner; the plan is enterprise then. */
   limits?: { perMinute: number; perDay: number };
@@ -28,7 +30,7 @@ export async function createOwner(
   const [owner] = await database.query<{ id: string }>(
     `INSERT INTO owners (name, plan, limit_per_minute, limit_per_day) VALUES ($1, $2, $3, $4) RETURNING id`,
     [
-      `owner ${randomBytes(6).toString('hex')}`,
+      options.name ?? `owner ${randomBytes(6).toString('hex')}`,
       plan,
       limits?.perMinute ?? null,
       limits?.perDay ?? null,

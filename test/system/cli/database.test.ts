@@ -1,6 +1,6 @@
-import { createDatabase, type TestDatabase, useDatabase } from '../harness/database/database.js';
-import { Cli, OPERATOR } from '../harness/processes/command.js';
-import { runInTerminal } from '../harness/processes/terminal.js';
+import { createDatabase, type TestDatabase, useDatabase } from '../../harness/database/database.js';
+import { Cli, OPERATOR } from '../../harness/processes/command.js';
+import { runInTerminal } from '../../harness/processes/terminal.js';
 
 const OLDEST = 'CreateStore1795132800000';
 

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { resultOf } from '../harness/processes/command.js';
-import { ProjectCopy } from '../harness/processes/project-copy.js';
-import { type Environment, inheritedEnvironment } from '../harness/service/service.js';
+import { resultOf } from '../../harness/processes/command.js';
+import { ProjectCopy } from '../../harness/processes/project-copy.js';
+import { type Environment, inheritedEnvironment } from '../../harness/service/service.js';
 
 /** A copy, because other tests run in this project's folder at the same time. */
 let project: ProjectCopy;

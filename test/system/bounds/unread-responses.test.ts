@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { ApiClient } from '../harness/http/client.js';
-import { useDatabase } from '../harness/database/database.js';
-import { createOwner } from '../harness/database/factories.js';
-import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
-import { featureFile } from '../harness/http/store.js';
-import { metric, untilMetric } from '../harness/service/metrics.js';
-import { type Environment, startService, type TestService } from '../harness/service/service.js';
+import { ApiClient } from '../../harness/http/client.js';
+import { useDatabase } from '../../harness/database/database.js';
+import { createOwner } from '../../harness/database/factories.js';
+import { RawConnection, requestHead } from '../../harness/http/raw-connection.js';
+import { featureFile } from '../../harness/http/store.js';
+import { metric, untilMetric } from '../../harness/service/metrics.js';
+import { type Environment, startService, type TestService } from '../../harness/service/service.js';
 
 /** Of the response of harness/features/slow.ts. */
 const LARGE_BYTES = 16_777_216;

@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { PRODUCT } from '../../src/product.js';
-import { makeCluster, makeFolder, removeFolders } from '../harness/processes/embedded-user.js';
-import { send } from '../harness/http/client.js';
-import { inheritedEnvironment, TEAM_MAIN } from '../harness/service/service.js';
+import { PRODUCT } from '../../../src/product.js';
+import { makeCluster, makeFolder, removeFolders } from '../../harness/processes/embedded-user.js';
+import { send } from '../../harness/http/client.js';
+import { inheritedEnvironment, TEAM_MAIN } from '../../harness/service/service.js';
 
 const hasTerminal = spawnSync('script', ['--version']).status === 0;
 if (!hasTerminal)

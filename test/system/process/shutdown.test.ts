@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ApiClient, send } from '../harness/http/client.js';
-import { createDatabase, useDatabase } from '../harness/database/database.js';
-import { holdAfter, holdItems } from '../harness/database/database-lock.js';
-import { Relay } from '../harness/database/relay.js';
-import { createOwner } from '../harness/database/factories.js';
-import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
+import { ApiClient, send } from '../../harness/http/client.js';
+import { createDatabase, useDatabase } from '../../harness/database/database.js';
+import { holdAfter, holdItems } from '../../harness/database/database-lock.js';
+import { Relay } from '../../harness/database/relay.js';
+import { createOwner } from '../../harness/database/factories.js';
+import { RawConnection, requestHead } from '../../harness/http/raw-connection.js';
 import {
   type BuiltService,
   type Environment,
   spawnBuiltService,
   startBuiltService,
-} from '../harness/service/service.js';
+} from '../../harness/service/service.js';
 
 const PET = '{"name":"Frank","categoryId":1}';
 

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { PRODUCT } from '../../src/product.js';
+import { PRODUCT } from '../../../src/product.js';
 import {
   asRoot,
   copyOfBuild,
@@ -14,7 +14,7 @@ import {
   processesOf,
   query,
   removeFolders,
-} from '../harness/processes/embedded-user.js';
+} from '../../harness/processes/embedded-user.js';
 
 const NOBODY = 65_534;
 /** "daemon". */

@@ -1,4 +1,4 @@
-import { until } from '../harness/run/until.js';
+import { until } from '../../harness/run/until.js';
 import { once } from 'node:events';
 import {
   EmbeddedUser,
@@ -10,8 +10,8 @@ import {
   processesOf,
   query,
   removeFolders,
-} from '../harness/processes/embedded-user.js';
-import { startBuiltService } from '../harness/service/service.js';
+} from '../../harness/processes/embedded-user.js';
+import { startBuiltService } from '../../harness/service/service.js';
 
 afterAll(async () => {
   await endUsers();

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { PRODUCT } from '../../src/product.js';
+import { PRODUCT } from '../../../src/product.js';
 import {
   copyOfBuild,
   EmbeddedUser,
@@ -14,9 +14,9 @@ import {
   processesOf,
   query,
   removeFolders,
-} from '../harness/processes/embedded-user.js';
-import { until } from '../harness/run/until.js';
-import { spawnBuiltService, startBuiltService } from '../harness/service/service.js';
+} from '../../harness/processes/embedded-user.js';
+import { until } from '../../harness/run/until.js';
+import { spawnBuiltService, startBuiltService } from '../../harness/service/service.js';
 
 const ofLinux = onLinux ? describe : describe.skip;
 

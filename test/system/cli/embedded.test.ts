@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { Cli, resultOf } from '../harness/processes/command.js';
+import { Cli, resultOf } from '../../harness/processes/command.js';
 import {
   EmbeddedUser,
   endUsers,
@@ -11,8 +11,8 @@ import {
   processesOf,
   query,
   removeFolders,
-} from '../harness/processes/embedded-user.js';
-import { until } from '../harness/run/until.js';
+} from '../../harness/processes/embedded-user.js';
+import { until } from '../../harness/run/until.js';
 
 /** Takes longer than a test. */
 const SEED = ['items', 'seed', '--items', '50000000'];

@@ -1,6 +1,6 @@
-import { useDatabase } from '../harness/database/database.js';
-import { Cli, TEAM_PROGRAM } from '../harness/processes/command.js';
-import { makeFolder, removeFolders } from '../harness/processes/embedded-user.js';
+import { useDatabase } from '../../harness/database/database.js';
+import { Cli, TEAM_PROGRAM } from '../../harness/processes/command.js';
+import { makeFolder, removeFolders } from '../../harness/processes/embedded-user.js';
 
 const database = useDatabase();
 let cli: Cli;

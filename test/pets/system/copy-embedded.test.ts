@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { findPostgresPrograms } from '../harness/database/postgres-programs.js';
-import { PostgresServer } from '../harness/database/postgres-server.js';
-import { ApiClient } from '../harness/http/client.js';
-import { Cli, DATABASE_LINE, resultOf } from '../harness/processes/command.js';
+import { findPostgresPrograms } from '../../harness/database/postgres-programs.js';
+import { PostgresServer } from '../../harness/database/postgres-server.js';
+import { ApiClient } from '../../harness/http/client.js';
+import { Cli, DATABASE_LINE, resultOf } from '../../harness/processes/command.js';
 import {
   EmbeddedUser,
   endUsers,
@@ -14,9 +14,9 @@ import {
   processesOf,
   query,
   removeFolders,
-} from '../harness/processes/embedded-user.js';
-import { until } from '../harness/run/until.js';
-import { startBuiltService, startService, TEAM_MAIN } from '../harness/service/service.js';
+} from '../../harness/processes/embedded-user.js';
+import { until } from '../../harness/run/until.js';
+import { startBuiltService, startService, TEAM_MAIN } from '../../harness/service/service.js';
 
 const programs = findPostgresPrograms();
 const COPY = ['db', 'copy-embedded'];

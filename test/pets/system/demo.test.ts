@@ -1,26 +1,26 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { PRODUCT } from '../../src/product.js';
-import { Settings } from '../../src/platform/config/settings.js';
-import { DemoKey, welcomeText } from '../../src/platform/http/openapi/demo-key.js';
-import type { Request } from '../../src/platform/http/request/request.js';
-import { unknownKey } from '../harness/database/api-keys.js';
-import { Cli } from '../harness/processes/command.js';
+import { PRODUCT } from '../../../src/product.js';
+import { Settings } from '../../../src/platform/config/settings.js';
+import { DemoKey, welcomeText } from '../../../src/platform/http/openapi/demo-key.js';
+import type { Request } from '../../../src/platform/http/request/request.js';
+import { unknownKey } from '../../harness/database/api-keys.js';
+import { Cli } from '../../harness/processes/command.js';
 import {
   makeCluster,
   makeFolder,
   query,
   removeFolders,
-} from '../harness/processes/embedded-user.js';
-import { ApiClient, type ApiResponse, send } from '../harness/http/client.js';
-import { RawConnection } from '../harness/http/raw-connection.js';
+} from '../../harness/processes/embedded-user.js';
+import { ApiClient, type ApiResponse, send } from '../../harness/http/client.js';
+import { RawConnection } from '../../harness/http/raw-connection.js';
 import {
   type BuiltService,
   spawnBuiltService,
   startBuiltService,
   TEAM_MAIN,
-} from '../harness/service/service.js';
+} from '../../harness/service/service.js';
 
 // The order matters: each test continues with the state of the previous one.
 describe('with only DATA_DIR set, from the first start', () => {
