@@ -29,7 +29,8 @@ type LoadRoot = () => Promise<Type>;
 export async function run(args: readonly string[], loadRoot: LoadRoot): Promise<number> {
   try {
     loadEnvFile();
-    const words = args.length > 0 ? args : ['--help'];
+    const isHelp = args.length === 0 || args[0] === 'help';
+    const words = isHelp ? [...args.slice(1), '--help'] : args;
     await (await createProgram(words, loadRoot)).parseAsync(words, { from: 'user' });
     return 0;
   } catch (error) {
@@ -42,7 +43,9 @@ export async function run(args: readonly string[], loadRoot: LoadRoot): Promise<
     const { code = '' } = error as { code?: string };
     const message = error instanceof Error ? error.message : String(error);
     // docs/operations.md lists the codes of PostgreSQL.
-    console.error(oneLine(/^\d[\dA-Z]{4}$/.test(code) ? `${code}: ${message}` : message));
+    const text = /^\d[\dA-Z]{4}$/.test(code) ? `${code}: ${message}` : message;
+    const lines = process.stderr.isTTY ? text.split('\n') : [text];
+    for (const line of lines) console.error(oneLine(line));
     return FAILURE;
   }
 }
@@ -56,8 +59,7 @@ async function createProgram(words: readonly string[], loadRoot: LoadRoot): Prom
     .description(`Manage the API keys, owners and database of the ${PRODUCT.title}.`)
     .version(VERSION, '--version', 'print the version')
     .exitOverride()
-    .configureOutput({ outputError: (text, write) => write(`${oneLine(text)}\n`) })
-    .showSuggestionAfterError(false);
+    .configureOutput({ outputError: (text, write) => write(`${oneLine(text)}\n`) });
   const folder = new URL('../', import.meta.url);
   for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()) {
     const [, feature, name] = FILE.exec(path) ?? [];
@@ -65,8 +67,7 @@ async function createProgram(words: readonly string[], loadRoot: LoadRoot): Prom
     const group =
       program.commands.find((command) => command.name() === name) ??
       program.command(name).description(DESCRIPTIONS[name] ?? `commands of ${feature}`);
-    // `help NAME` is the same as `NAME --help`.
-    if (words[0] !== name && words[1] !== name) continue;
+    if (words[0] !== name) continue;
     const exported = (await import(new URL(path, folder).href)) as Record<string, Type<never>>;
     const load = feature === 'cli' ? loadCliModule : loadRoot;
     for (const type of Object.values(exported)) addCommands(group, type, load);
@@ -95,7 +96,7 @@ const API_KEYS = new RegExp(`${PRODUCT.keyPrefix}\\w+`, 'g');
 function oneLine(text: string): string {
   return text
     .trim()
-    .replace(/\s*\n\s*/g, '; ')
+    .replace(/\s*\n\s*(?!\()/g, '; ')
     .replace(/\s+/g, ' ')
     .replace(/[\p{Cc}\p{Cf}]/gu, '\u{fffd}')
     .replace(API_KEYS, `${PRODUCT.keyPrefix}…`);

@@ -10,6 +10,9 @@ const LIMITS = /--per-minute and --per-day are required with, and require, --pla
 
 test.each<[args: string, line: RegExp]>([
   ['nonsense', /unknown command 'nonsense'/],
+  ['keys revok 1', /unknown command 'revok' \(Did you mean revoke\?\)$/],
+  ['key list', /unknown command 'key' \(Did you mean keys\?\)$/],
+  ['keys list --onwer a', /unknown option '--onwer' \(Did you mean --owner\?\)$/],
   ['keys issue --owner a --plan gold', /--plan.*free, pro, business, enterprise/],
   [ENTERPRISE, LIMITS],
   [`${ENTERPRISE} --per-minute 5`, LIMITS],
@@ -85,6 +88,7 @@ test('without a command, the help is printed, and every command accepts --json',
   ]) {
     const { code, stdout } = await cli.run(...command.split(' '), '--help');
     expect([command, code, stdout]).toEqual([command, 0, expect.stringContaining('--json')]);
+    expect((await cli.run('help', ...command.split(' '))).stdout).toBe(stdout);
   }
 });
 
