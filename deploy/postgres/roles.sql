@@ -19,6 +19,7 @@ BEGIN
   IF to_regrole('pets_service') IS NULL THEN CREATE ROLE pets_service; END IF;
   EXECUTE format('REVOKE ALL ON DATABASE %I FROM PUBLIC', current_database());
   EXECUTE format('GRANT CONNECT ON DATABASE %I TO pets_owner, pets_service', current_database());
+  EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO pets_owner', current_database());
 END
 $$;
 ALTER ROLE pets_owner LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS;

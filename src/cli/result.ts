@@ -1,17 +1,24 @@
 import { pipeline } from 'node:stream/promises';
+import { printable } from '../platform/commands/printable.js';
 import { jsonText } from '../platform/http/response/json-text.js';
 
 /** Prints an object or a list, as text or as JSON, or the parts of a text. Undefined prints nothing. */
 export async function printResult(result: object | undefined, json?: true): Promise<void> {
   if (result === undefined) return;
   if (Symbol.asyncIterator in result) {
-    await pipeline(result as AsyncIterable<string>, process.stdout, { end: false });
+    const written = pipeline(result as AsyncIterable<string | Buffer>, process.stdout, {
+      end: false,
+    });
+    await written.catch((error: unknown) => {
+      // The reader, such as `head`, needs no more.
+      if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
+    });
   } else console.log(json ? jsonText(result) : resultText(result));
 }
 
 /** How a table fits into 80 columns, step by step: omit a column, or shorten owners and notes to a length. */
 const STEPS = ['revokedAt', 'createdAt', 'plan', 16, 'hint', 12, 'expiresAt'];
-const SHORTENED = ['owner', 'note'];
+const SHORTENED = ['owner', 'note', 'name'];
 const MAX_TEXT = 24;
 
 /** Returns an object as one line for each property, with the names of JSON, and a list as a table. */
@@ -56,5 +63,5 @@ function shortText(value: unknown, maxLength: number): unknown {
 function cellText(value: unknown): string {
   if (value instanceof Date) return value.toISOString().replace(/\.\d+/, '');
   if (Array.isArray(value)) return value.map(cellText).join(', ') || '-';
-  return typeof value === 'string' ? value : value === null ? '-' : jsonText(value);
+  return typeof value === 'string' ? printable(value) : value === null ? '-' : jsonText(value);
 }

@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AdministrationModule, IdempotencyModule } from '#platform';
+import { AnimalsCommands } from './animals.commands.js';
+import { AnimalsRepository } from './animals.repository.js';
 import { SeedCommand } from './db.commands.js';
 import { Pet } from './pet.entity.js';
 import { PetsController } from './pets.controller.js';
@@ -11,7 +13,10 @@ import { SeedRepository } from './seed.repository.js';
 @Module({
   imports: [TypeOrmModule.forFeature([Pet]), AdministrationModule, IdempotencyModule],
   controllers: [PetsController],
-  providers: [PetsService, PetsRepository, SeedCommand, SeedRepository],
+  providers: [
+    ...[PetsService, PetsRepository, AnimalsCommands, AnimalsRepository],
+    ...[SeedCommand, SeedRepository],
+  ],
   exports: [PetsService],
 })
 export class PetsModule {}

@@ -27,6 +27,10 @@ export { IsOneOf } from './http/validation/property-rules.js';
 export { IsOptionalMember } from './http/validation/property-rules.js';
 /** A string with a number of Unicode code points: `@IsText(1, 255) name!: string`. */
 export { IsText } from './http/validation/property-rules.js';
+/** Checks values of a file by the rules of a DTO: `await toDto(NewToy, row)`. */
+export { toDto } from './http/validation/dto-validation.pipe.js';
+/** Parses a JSON text as that of a body, with every digit of an int64. */
+export { parseJson } from './http/body/parse-json.js';
 /** Limits of a body for a route or a controller: `@BodyLimit({ bytes: 2_000_000, values: 50_000 })`. */
 export { BodyLimit } from './http/body/body-limit.decorator.js';
 /** An int64 in a path: `@Param('toyId', new Int64Pipe(toyNotFound)) toyId: bigint`. */
@@ -69,6 +73,9 @@ export { queryRows } from './database/sql.js';
 export type { StatementRunner } from './database/sql.js';
 /** Several statements in one round trip, for measured cases. */
 export { PipelinedStatements } from './database/pipelining/pipelined-statements.js';
+
+/** Yields the output of COPY: `yield* copyOutput(dataSource, 'COPY toys TO STDOUT (FORMAT csv)')`. */
+export { copyOutput } from './database/copy/copy-output.js';
 
 // --- Retries and events ------------------------------------------------------------------------------
 

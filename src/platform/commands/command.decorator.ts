@@ -19,7 +19,7 @@ export interface DeclaredCommand extends CommandOptions {
 }
 
 /** Gets the arguments, the options, and commander's command. */
-type Handler = (...args: never[]) => Promise<object | undefined> | AsyncIterable<string>;
+type Handler = (...args: never[]) => Promise<object | undefined> | AsyncIterable<string | Buffer>;
 
 /**
  * Makes a method of a provider a command for operators. The first word of the command is the name of

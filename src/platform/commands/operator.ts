@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import { Injectable } from '@nestjs/common';
 import { DatabaseLocation } from '../database/database-location.js';
+import { printable } from './printable.js';
 
 /** The operator who runs a command: asks for confirmation and informs on standard error. */
 @Injectable()
@@ -18,21 +19,25 @@ export class Operator {
   /**
    * Prints the effect of a command and asks for the name of the database, unless it is the embedded
    * one. @throws Error unless the operator confirms
+   *
+   * @param always also asks about the embedded database
    */
-  async confirm(effect: string, { yes }: { yes?: true }): Promise<void> {
-    if (this.database.embedded) return;
+  async confirm(effect: string, { yes }: { yes?: true }, always = false): Promise<void> {
+    const { embedded, name } = this.database;
+    if (embedded && !always) return;
     if (!yes && !process.stdin.isTTY) {
       throw new Error('Standard input is not a terminal. Confirm with --yes.');
     }
-    console.error(effect);
+    console.error(printable(effect));
     if (yes) return;
     // Without `terminal`, Ctrl-C ends the process as usual.
     const streams = { input: process.stdin, output: process.stderr };
     const lines = createInterface({ ...streams, terminal: false });
-    const question = lines.question('Type the name of the database to continue: ');
+    const asked = embedded ? name : 'the name of the database';
+    const question = lines.question(`Type ${asked} to continue: `);
     const typed = await Promise.race([question, once(lines, 'close')]);
     lines.close();
-    if (typed !== this.database.name) {
+    if (typed !== name) {
       throw new Error('The name does not match. Nothing was changed.');
     }
   }

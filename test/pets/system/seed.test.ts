@@ -42,7 +42,7 @@ test('db seed adds nothing without the number of animals, or without a terminal 
   expect(await database.query('SELECT count(*) FROM operator_actions')).toEqual(before);
 });
 
-test('db seed creates the embedded database, without the demo data of the service', async () => {
+test('db seed creates the embedded database, without the demo data of the service, and animals remove asks', async () => {
   const cli = new Cli({ DATA_DIR: makeFolder() }, {}, TEAM_PROGRAM);
   expect(await cli.json('db', 'seed', '--animals', '1')).toEqual({ animals: 1 });
   expect(await cli.json('keys', 'list')).toEqual([]);
@@ -50,4 +50,9 @@ test('db seed creates the embedded database, without the demo data of the servic
     { action: 'db seed', details: { requested: { animals: 1 } } },
     { action: 'db migrate' },
   ]);
+  // This database may have real data too.
+  expect(await cli.failure(1, 'animals', 'remove', '1')).toMatch(/Confirm with --yes/);
+  const { json, stderr } = await cli.run('animals', 'remove', '1', '--yes', '--json');
+  expect(json).toMatchObject([{ id: 1 }]);
+  expect(stderr).toMatch(/This removes 1 ".+" from embedded in /);
 }, 120_000);

@@ -87,6 +87,9 @@ const programs = findPostgresPrograms();
       'invalid_api_key',
     );
     expect((await send(service, '/health/ready')).status).toBe(200);
+    const team = new Cli(cli.env, { app: true });
+    const imported = await team.json('animals', 'import', '/dev/null');
+    expect(imported).toMatchObject({ added: 0 });
 
     // The time of last use is written at the latest when the service stops.
     expect(await service.stop()).toBe(0);

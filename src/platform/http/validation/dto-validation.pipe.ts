@@ -74,6 +74,13 @@ export class DtoValidationPipe extends ValidationPipe {
   }
 }
 
+const PIPE = new DtoValidationPipe();
+
+/** Returns a DTO with values of a file or an operator. @throws ServiceError as for a body */
+export function toDto<Dto extends object>(dto: Type<Dto>, values: unknown): Promise<Dto> {
+  return PIPE.transform(values, { type: 'body', metatype: dto, data: 'It' }) as Promise<Dto>;
+}
+
 /** Returns the 400 that lists the first 50 invalid properties and the values that they accept. */
 function rejection(errors: readonly ValidationError[]): ServiceError {
   const invalid = inOrder(errors).flatMap((error) => invalidProperties(error, ''));

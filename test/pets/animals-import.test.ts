@@ -1,0 +1,259 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { useDatabase } from '../harness/database/database.js';
+import { createOwner } from '../harness/database/factories.js';
+import { ApiClient } from '../harness/http/client.js';
+import { Cli, DATABASE_LINE, OPERATOR, TEAM_PROGRAM } from '../harness/processes/command.js';
+import { until } from '../harness/run/until.js';
+import { inheritedEnvironment, startService } from '../harness/service/service.js';
+
+const MAX = 2n ** 63n - 1n;
+const HEADER = 'name,categoryId,status\n';
+const NAME = /name is required and must be a string of 1 to 255 characters/;
+
+const folder = mkdtempSync(join(tmpdir(), 'animals-'));
+const database = useDatabase();
+const empty = useDatabase();
+let cli: Cli;
+const path = (name: string) => join(folder, name);
+
+/** Writes a file, and returns its path. */
+function file(content: string | Buffer, name = 'animals.csv'): string {
+  writeFileSync(path(name), content);
+  return path(name);
+}
+const importFile = (...args: string[]) => cli.json('animals', 'import', ...args);
+const stored = (from = database) =>
+  from.query('SELECT name, category_id, status FROM pets ORDER BY id');
+const row = (name: string, category_id: bigint | number = 1, status = 'available') => ({
+  ...{ name, category_id: String(category_id), status },
+});
+/** Returns the line about a file that adds nothing. */
+async function rejected(...args: string[]): Promise<string> {
+  const line = await cli.failure(1, 'animals', 'import', ...args);
+  const records = await database.query('SELECT FROM operator_actions');
+  expect([await stored(), records]).toEqual([[], []]);
+  return line;
+}
+/** Runs a shell command with `$PETS` in processes of their own, and returns its output. */
+async function shell(command: string): Promise<{ code: number; output: string }> {
+  const env = { PETS: `${process.execPath} ${TEAM_PROGRAM}`, DATABASE_URL: database.url };
+  const child = spawn('bash', ['-o', 'pipefail', '-c', command], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...inheritedEnvironment(), ...env },
+  });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+  const [code] = (await once(child, 'close')) as [number];
+  return { code, output };
+}
+
+beforeAll(() => {
+  cli = new Cli({ DATABASE_URL: database.url }, { app: true });
+});
+beforeEach(() => database.query('TRUNCATE pets, operator_actions RESTART IDENTITY'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('animals import', () => {
+  test.each<[format: string, name: string, content: string, ...options: string[]]>([
+    [
+      ...['CSV', 'animals.csv'],
+      `${HEADER}"O""Hara, ""A""",${MAX},sold\n" a\r\nb\n",-${MAX + 1n},\n\n=1+1 😀\\N,1e3,\n\\.,5.0,pending`,
+    ] as const,
+    [
+      ...['CSV of a spreadsheet', 'animals.csv'],
+      `\ufeffid;status;"categoryId";name;;\r\n1;sold;${MAX};"O""Hara, ""A""";;\r\n2;;-${MAX + 1n};" a\r\nb\n";;\r\n;;1000;=1+1 😀\\N;;\r\n;pending;5;\\.;;\r\n`,
+      ...['--delimiter', ';'],
+    ] as const,
+    [
+      ...['NDJSON', 'animals.txt'],
+      [
+        `{"name":"O\\"Hara, \\"A\\"","categoryId":${MAX},"status":"sold","id":9}`,
+        `{"name":"x","categoryId":-${MAX + 1n},"name":" a\\r\\nb\\n"}\r\n`,
+        '{"name":"=1+1 😀\\\\N","categoryId":1e3,"__proto__":{"status":"sold"}}',
+        '{"name":"\\\\.","categoryId":5.0,"status":"pending"}',
+      ].join('\n'),
+    ] as const,
+  ])(
+    '%s › adds every animal exactly as it is in the file, in its order',
+    async (_, name, content, ...options) => {
+      const args = [file(content, name), ...options];
+      const ignoredColumns = options.length > 0 ? ['id', '', ''] : [];
+      const none = { added: 0, firstId: null, lastId: null };
+      expect(await importFile(...args, '--dry-run')).toEqual({ valid: 4, ...none, ignoredColumns });
+      expect(await stored()).toEqual([]);
+      const added = { added: 4, firstId: 1, lastId: 4 };
+      expect(await importFile(...args)).toEqual({ valid: 4, ...added, ignoredColumns });
+      expect(await stored()).toEqual([
+        row('O"Hara, "A"', MAX, 'sold'),
+        row(' a\r\nb\n', -MAX - 1n),
+        row('=1+1 😀\\N', 1000),
+        row('\\.', 5, 'pending'),
+      ]);
+      const actions = await database.query('SELECT actor, action, details FROM operator_actions');
+      expect(actions).toEqual([{ actor: OPERATOR, action: 'animals import', details: added }]);
+    },
+  );
+
+  test('reports the first 20 invalid lines by their number in the file, and how many there are', async () => {
+    const records = ['"a\r\nb",1,', '', ',2,', 'c,abc,', 'd,1', `${'x'.repeat(256)},5.5,SOLD`];
+    const more = Array.from({ length: 30 }, () => 'e,"5 ",gone');
+    const line = await rejected(file(HEADER + [...records, ...more].join('\n')));
+    expect(line).toMatch(/^Nothing was added, because 34 of 35 lines are invalid; line 5: name is/);
+    expect(line).toMatch(NAME);
+    expect(line).toMatch(/; line 6: categoryId must be [^;]+; line 7: has 2 cells instead of 3;/);
+    expect(line).toMatch(/; line 8: name must .+; categoryId must .+; status must be one of avail/);
+    expect(line).toMatch(/; line 24: categoryId [^;]+; status [^;]+; and 14 more$/);
+  });
+
+  test('the reasons of NDJSON are those of createPet', async () => {
+    const service = await startService({ database, app: true, nowMs: Date.now() });
+    const client = new ApiClient(service, (await createOwner(database)).key);
+    const bodies = [
+      ...['{"name":"a","categoryId":"5"}', '{"name":"a","categoryId":9223372036854775808}'],
+      ...['{"Name":"a","categoryId":1}', '{"name":"\\ud800","categoryId":1}', '{}'],
+      ...['{"name":"\\u0000","categoryId":null,"status":null}', '{"name":"a",'],
+      `{"name":${'['.repeat(40)}${']'.repeat(40)}}`,
+    ];
+    const line = await rejected(file(`\n${bodies.join('\n')}\n[1]\n`, 'animals.jsonl'));
+    for (const [index, body] of bodies.entries()) {
+      const { json } = await client.post('/v1/pets', body);
+      const reason = json.message.replace(/^The request body |\.$/g, '');
+      expect(line).toContain(`; line ${index + 2}: ${reason}; line ${index + 3}: `);
+    }
+    expect(line).toMatch(/line 10: It must be a JSON object$/);
+  });
+
+  test.each<[name: string, content: string | Buffer, line: RegExp, ...options: string[]]>([
+    ['no column', 'name;categoryId\n', /must have one column name\. It is: name;categoryId\. Set/],
+    ['a required column missing', 'name\na\n', /must have one column categoryId/],
+    ['a mapped column missing', HEADER, /must have one column Name/, '--map', 'name=Name'],
+    ['a duplicate', 'name,name,categoryId\n', /must have one column name/],
+    [
+      'another case',
+      'name,categoryId,Status\n',
+      /one column status\. It is: name,categoryId,Status/,
+    ],
+    ['an unclosed quote', 'name,categoryId\n"a\r\n",1\n"b,1\n', /^Line 4 has a quotation mark/],
+    ['a stray quote', 'name,categoryId\n\na"b,1\nc,1\n', /^Line 3 has a quotation mark/],
+    [
+      'a long line',
+      `name,categoryId\na,1\n${'x'.repeat(2 ** 21)}`,
+      /^Line 3 is longer than 1048576/,
+    ],
+    ['a long record', `name,categoryId\n"${'x\n'.repeat(2 ** 20)}",1`, /^Line 2 is longer than/],
+    ['Latin-1', Buffer.from('name,categoryId\nZoë,1\n', 'latin1'), /^Line 2 is not text in UTF-8/],
+    ['NUL', 'name,categoryId\na\0,1\n', /^Line 2 is not text in UTF-8/],
+    ['UTF-16', Buffer.from('\ufeffname,categoryId\n', 'utf16le'), /^Line 1 is not text in UTF-8/],
+    ['UTF-16 without a mark', Buffer.from('{"name":1}', 'utf16le'), /^Line 1 is not text in UTF-8/],
+  ])('a file with %s is an error', async (_name, content, line, ...options) => {
+    expect(await rejected(file(content), ...options)).toMatch(line);
+  });
+
+  test.each(['', HEADER, '\ufeff', '\n\n'])('%j › adds no animal', async (content) => {
+    expect(await importFile(file(content))).toMatchObject({ valid: 0, added: 0 });
+    expect(await database.query('SELECT FROM operator_actions')).toEqual([]);
+  });
+
+  test.each([
+    ['nothing.csv', 1, /ENOENT.*nothing\.csv/],
+    ['nothing.csv --map name', 2, /--map.*such as name=Name/],
+    ['nothing.csv --map id=Id', 2, /--map.*such as name=Name/],
+    ['nothing.csv --delimiter ab', 2, /--delimiter.*Allowed choices are/],
+  ] as const)('import %s › exits with %i', async (args, code, line) => {
+    expect(await cli.failure(code, 'animals', 'import', ...args.split(' '))).toMatch(line);
+  });
+
+  test('--map reads other columns, and the first one that is not empty', async () => {
+    const map = ['--map', 'name=Name', '--map', 'name=Nr=1', '--map', 'categoryId=type'];
+    const csv = file('Nr=1,Name,type,status\nA1, ,4,\nA2,Bo,5,sold\n');
+    expect(await importFile(csv, ...map)).toMatchObject({ added: 2, ignoredColumns: [] });
+    const lines = ['{"Nr=1":"A1","Name":null,"type":4}', '{"Name":"Bo","type":5,"status":"sold"}'];
+    await importFile(file(lines.join('\n'), 'animals.ndjson'), ...map);
+    const animals = [row('A1', 4), row('Bo', 5, 'sold')];
+    expect(await stored()).toEqual([...animals, ...animals]);
+  });
+
+  test('records of a shelter, by the documented command', async () => {
+    const columns = '"1","age_upon_outcome","animal_id","animal_type","breed","color","name"';
+    const records = [
+      '"1","3 years","A746874","Cat","Mix","Dog","",',
+      '"2","1 year","A716330","Dog","Chihuahua","White","Frank",',
+    ];
+    const path = file(`${columns},"outcome_type"\n${records.join('"Transfer"\n')}"Adoption"\n`);
+    const { code, output } = await shell(
+      `sed 's/"Dog"/1/; s/"Cat"/2/; s/"Bird"/3/; s/"Livestock"/4/; s/"Other"/5/' '${path}' |
+        $PETS animals import - --map name=name --map name=animal_id --map categoryId=animal_type --json`,
+    );
+    expect({ code, ...JSON.parse(output) }).toMatchObject({ code: 0, added: 2 });
+    expect(await stored()).toEqual([row('A746874', 2), row('Frank')]);
+  }, 60_000);
+});
+
+describe('animals export', () => {
+  const NAMES = [
+    '"',
+    ',',
+    'a\r\nb\rc\nd',
+    '=1+1',
+    '😀 Zoë',
+    '\\.',
+    '\\N',
+    ' a\t',
+    'null',
+    '\u0001\u0002\u2028',
+    'x'.repeat(255),
+  ];
+  const fill = () =>
+    database.query(
+      `INSERT INTO pets (name, category_id, status)
+       SELECT name, CASE number % 2 WHEN 0 THEN ${MAX} ELSE -${MAX} - 1 END, (ARRAY['sold', 'pending', 'available'])[1 + number % 3]
+         FROM unnest($1::text[]) WITH ORDINALITY AS row (name, number)`,
+      [NAMES],
+    );
+
+  test.each(['csv', 'ndjson'])(
+    '%s › `import` into an empty store adds the same animals',
+    async (format) => {
+      await fill();
+      await database.query('DELETE FROM pets WHERE id = 2');
+      const exported = await cli.run('animals', 'export', '--format', format);
+      expect(exported).toMatchObject({ code: 0, stderr: expect.stringMatching(DATABASE_LINE) });
+      await empty.query('TRUNCATE pets');
+      const other = new Cli({ DATABASE_URL: empty.url }, { app: true });
+      const path = file(exported.stdout, `animals.${format}`);
+      const { added } = await other.json('animals', 'import', path);
+      expect([added, await stored(empty)]).toEqual([NAMES.length - 1, await stored()]);
+      const again = await other.run('animals', 'export', '--format', format);
+      expect(again.stdout).toBe(exported.stdout);
+    },
+  );
+
+  test('--json is one array, and --status selects', async () => {
+    expect((await cli.run('animals', 'export', '--json')).json).toEqual([]);
+    expect((await cli.run('animals', 'export')).stdout).toBe(HEADER);
+    await fill();
+    const { stdout, json } = await cli.run('animals', 'export', '--json');
+    expect(json.map(({ name }: { name: string }) => name)).toEqual(NAMES);
+    expect(stdout).toContain(`"categoryId":${MAX},`);
+    const sold = await cli.run('animals', 'export', '--json', '--status', 'sold');
+    expect(sold.json.map(({ name }: { name: string }) => name)).toEqual([
+      'a\r\nb\rc\nd',
+      '\\.',
+      'null',
+    ]);
+    expect(await cli.failure(2, 'animals', 'export', '--format', 'xml')).toMatch(/csv, ndjson/);
+  });
+
+  test('a reader that stops ends the export quietly', async () => {
+    await database.query(
+      `INSERT INTO pets (name, category_id, status) SELECT repeat('x', 200), n, 'sold' FROM generate_series(1, 50000) n`,
+    );
+    expect(await shell('$PETS animals export | head -1')).toEqual({ code: 0, output: HEADER });
+    const active = `SELECT FROM pg_stat_activity WHERE query LIKE 'COPY%' AND state = 'active'`;
+    await until(async () => (await database.query(active)).length === 0);
+  }, 60_000);
+});

@@ -1,0 +1,193 @@
+import { Client } from 'pg';
+import { createPets } from '../harness/database/factories.js';
+import type { ApiResponse } from '../harness/http/client.js';
+import { useStore } from '../harness/http/store.js';
+import { Cli, OPERATOR } from '../harness/processes/command.js';
+import { UNBOUNDED } from '../harness/service/service.js';
+
+const TIME = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
+const MAX = 2n ** 63n - 1n;
+
+const store = useStore({ app: true, nowMs: Date.now(), env: UNBOUNDED });
+let cli: Cli;
+/** Runs `animals …` and returns its JSON. */
+const animals = (...args: string[]) => cli.json('animals', ...args);
+const remove = (...ids: string[]) => cli.run('animals', 'remove', ...ids, '--yes', '--json');
+const actions = () =>
+  store.query('SELECT actor, action, details FROM operator_actions ORDER BY id');
+const stored = () => store.query('SELECT * FROM pets ORDER BY id');
+const idsOf = (pets: { id: number }[]) => pets.map(({ id }) => id);
+const nextOf = ({ headers }: ApiResponse) =>
+  /\/v1.+(?=>; rel="next")/.exec(String(headers.link))?.[0];
+
+beforeAll(() => {
+  cli = new Cli({ DATABASE_URL: store.database.url }, { app: true });
+});
+beforeEach(() => store.query('TRUNCATE pets, operator_actions RESTART IDENTITY'));
+
+test('list, show and count: also when, with which API key and by which owner an animal was added', async () => {
+  await store.api.post('/v1/pets', { name: 'Frank', categoryId: 7, status: 'sold' });
+  await createPets(store.database, 3, (index) => (index === 1 ? 'pending' : 'available'));
+  const [owner] = await store.query('SELECT name AS owner FROM owners');
+  const frank = { id: 1, name: 'Frank', categoryId: 7, status: 'sold', addedAt: TIME };
+  const added = { ...frank, keyId: Number(store.owner.keyId), ...owner };
+  expect(await animals('show', '1')).toEqual(added);
+  const listed = await animals('list');
+  expect(idsOf(listed)).toEqual([4, 3, 2, 1]);
+  expect([listed[3], listed[0]]).toEqual([added, { ...listed[0], keyId: null, owner: null }]);
+  const ids = async (...options: string[]) => idsOf(await animals('list', ...options));
+  expect(await ids('--status', 'available')).toEqual([4, 2]);
+  expect(await ids('--category', '7')).toEqual([1]);
+  expect(await ids('--limit', '2')).toEqual([4, 3]);
+  expect(await animals('count')).toEqual({ available: 2, pending: 1, sold: 1, total: 4 });
+  const { stdout } = await cli.run('animals', 'list');
+  expect(stdout).toMatch(/^id {2}name +categoryId {2}status +addedAt +keyId {2}owner\n4 /);
+});
+
+test('an int64 keeps every digit, and a name does not change what the terminal shows', async () => {
+  const name = 'a\n\u001b[31mb\u202e😀';
+  const insert = `INSERT INTO pets (name, category_id, status) VALUES ($1, $2, 'sold')`;
+  await store.query(insert, [name, MAX]);
+  const { stdout } = await cli.run('animals', 'list', '--json');
+  expect(stdout).toContain(`"categoryId":${MAX},`);
+  for (const command of ['list', 'show 1']) {
+    const { stdout } = await cli.run('animals', ...command.split(' '));
+    expect(stdout).toContain('a\ufffd\ufffd[31mb\ufffd😀');
+  }
+  expect((await remove('1')).stderr).toContain('removes 1 "a\ufffd\ufffd[31mb\ufffd😀" from');
+});
+
+test.each<[args: string, code: 1 | 2, line: RegExp]>([
+  ['list --limit 0', 2, /--limit.*integer from 1 to 10000/],
+  ['list --limit 10001', 2, /--limit.*integer from 1 to 10000/],
+  ['list --status gone', 2, /available, pending, sold/],
+  ['list --category 9223372036854775808', 2, /--category.*int64/],
+  ['show 1e3', 2, /'id'.*int64/],
+  ['show 9223372036854775807', 1, /^No animal has the id 9223372036854775807\.$/],
+  ['change 1', 2, /expected --status, --name or --category/],
+  ['change --status sold', 2, /missing required argument 'ids'/],
+  ['change 1 --status gone', 2, /available, pending, sold/],
+  ['change 1 --category 1.5', 2, /int64/],
+  ['change 5 1 7 --status sold', 1, /^No animal has the id 5, 7\.$/],
+  ['remove 1', 1, /Confirm with --yes/],
+  ['remove 1 5 --yes', 1, /^No animal has the id 5\.$/],
+])('animals %s › exits with %i and changes nothing', async (args, code, line) => {
+  await createPets(store.database, 1);
+  const before = await stored();
+  expect(await cli.failure(code, 'animals', ...args.split(' '))).toMatch(line);
+  expect([await stored(), await actions()]).toEqual([before, []]);
+});
+
+test('a command accepts at most 1,000 ids', async () => {
+  const ids = await createPets(store.database, 1_000);
+  const change = ['change', '--name', 'a', ...ids];
+  expect(await animals(...change)).toHaveLength(1_000);
+  expect(await cli.failure(2, 'animals', ...change, '1001')).toMatch(/at most 1000 ids/);
+});
+
+test('change and remove several animals in one transaction, and record the ids and the properties', async () => {
+  await createPets(store.database, 3);
+  const change = ['--name', ' =1+1 "😀" ', '--category', `-${MAX + 1n}`, '--status', 'pending'];
+  const changed = { name: ' =1+1 "😀" ', status: 'pending', addedAt: TIME };
+  expect(await animals('change', '3', '1', '3', ...change)).toMatchObject([
+    { id: 1, ...changed },
+    { id: 3, ...changed },
+  ]);
+  const { stdout } = await cli.run('animals', 'change', '2', '--status', 'sold', '--json');
+  expect(stdout).toContain('"id":2,"name":"Pet 2","categoryId":1,"status":"sold"');
+  expect((await remove('1', '2', '1')).json).toMatchObject([{ id: 1 }, { id: 2 }]);
+  expect(await stored()).toMatchObject([{ id: '3', category_id: String(-MAX - 1n) }]);
+  const all = ['name', 'categoryId', 'status'];
+  const by = { actor: OPERATOR };
+  expect(await actions()).toEqual([
+    { ...by, action: 'animals change', details: { ids: [3, 1], changed: all } },
+    { ...by, action: 'animals change', details: { ids: [2], changed: ['status'] } },
+    { ...by, action: 'animals remove', details: { ids: [1, 2] } },
+  ]);
+});
+
+test.each(['', ' \t\u00a0', 'x'.repeat(256), '😀'.repeat(256)])(
+  'change --name %j › exits with 2 and the message of createPet',
+  async (name) => {
+    const { json } = await store.api.post('/v1/pets', { name, categoryId: 1 });
+    const line = await cli.failure(2, 'animals', 'change', '1', '--name', name);
+    expect(line).toBe(`error: ${json.message}`);
+  },
+);
+
+test('a list, a get, an ETag and a cursor see a change at once', async () => {
+  await createPets(store.database, 2);
+  for (const path of ['/v1/pets?limit=1', '/v1/pets/1', '/v1/pets?status=available']) {
+    let etag = '"none"';
+    for (const name of ['Ann', 'Ben'].map((name) => `${name} ${path}`)) {
+      await animals('change', '1', '--name', name);
+      const { status, headers, json } = await store.api.get(path, { 'If-None-Match': etag });
+      expect([status, [json].flat()[0].name, headers.etag === etag]).toEqual([200, name, false]);
+      etag = String(headers.etag);
+    }
+  }
+  const next = nextOf(await store.api.get('/v1/pets?limit=1')) ?? '';
+  await remove('1');
+  expect(idsOf((await store.api.get(next)).json)).toEqual([2]);
+  expect((await store.api.get('/v1/pets/1')).status).toBe(404);
+});
+
+test('a locked animal stops the command within a second, and it holds no lock then', async () => {
+  await createPets(store.database, 2);
+  const holder = new Client({ connectionString: store.database.url });
+  await holder.connect();
+  await holder.query('BEGIN; SELECT FROM pets WHERE id = 2 FOR UPDATE');
+  const change = await cli.run('animals', 'change', '1', '2', '--name', 'a');
+  for (const { code, stdout, stderr } of [change, await remove('1', '2')]) {
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/\nAnother transaction .+ Try again\.\n$/);
+  }
+  await store.query('SELECT FROM pets WHERE id = 1 FOR UPDATE NOWAIT');
+  await holder.end();
+  expect(await actions()).toEqual([]);
+});
+
+test('while 20 clients list, get and add, no request fails and no page is wrong', async () => {
+  const ids = await createPets(store.database, 300);
+  const kept = ids.filter((_, index) => index % 3 > 0).map(Number);
+  let isDone = false;
+  const failures: unknown[] = [];
+  const get = async (path: string, ...expected: number[]) => {
+    const response = await store.api.get(path);
+    if (![200, ...expected].includes(response.status)) failures.push([path, response.status]);
+    return response;
+  };
+  const client = async (number: number): Promise<void> => {
+    while (!isDone) {
+      const walked: number[] = [];
+      for (let path: string | undefined = '/v1/pets?limit=70'; path;) {
+        const page: ApiResponse = await get(path);
+        walked.push(...idsOf(page.json));
+        path = nextOf(page);
+      }
+      const isOrdered = walked.every((id, index) => index === 0 || id > walked[index - 1]!);
+      if (!isOrdered || kept.some((id) => !walked.includes(id))) failures.push(walked);
+      const { json: sold } = await get('/v1/pets?status=sold&limit=100');
+      if (sold.some(({ status }: { status: string }) => status !== 'sold')) failures.push(sold);
+      await get(`/v1/pets/${1 + ((number * 15) % 300)}`, 404);
+      const added = await store.api.post('/v1/pets', { name: 'new', categoryId: number });
+      if (added.status !== 201) failures.push(added.text);
+    }
+  };
+  const clients = Array.from({ length: 20 }, (_, number) => client(number));
+  for (let start = 0; start < 300; start += 60) {
+    const some = ids.slice(start, start + 60);
+    await animals(
+      'change',
+      ...some,
+      '--name',
+      'changed',
+      '--status',
+      start % 120 ? 'sold' : 'pending',
+    );
+    await remove(...some.filter((_, index) => index % 3 === 0));
+  }
+  isDone = true;
+  await Promise.all(clients);
+  expect(failures).toEqual([]);
+}, 120_000);
