@@ -53,9 +53,10 @@ const rule = (name, from, to, except) => ({
 export default {
   forbidden: [
     ...Object.entries(ALLOWED).map(([name, allowed]) =>
-      rule(name, platform(name), '^src/', [...[name, ...allowed].map(platform), PRODUCT]),
+      rule(name, platform(name), '^src/', [name, ...allowed].map(platform)),
     ),
-    rule('platform-imports-no-feature', '^src/platform/', '^src/(?!platform/)', [PRODUCT]),
+    // So that the folder could be a package.
+    rule('platform-imports-only-packages', '^src/platform/', '^src/(?!platform/)'),
     rule('feature', FEATURE, '^src/', [
       ...['^src/$1/', `${FEATURE}[^/]+\\.(?:module|service|errors|${SHARED})\\.ts$`],
       platform('index'),

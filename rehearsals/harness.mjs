@@ -7,6 +7,8 @@ import { SERVICE } from '../bench/comparison/peers.mjs';
 import { runUntilStopped } from '../bench/processes/child-processes.mjs';
 import { startPeer } from '../bench/processes/peer-process.mjs';
 
+/** @type {typeof import('../src/product.js')} */
+const { PRODUCT } = await import(new URL('../dist/product.js', import.meta.url).href);
 /** @type {typeof import('../src/platform/access/key-format.js')} */
 const { hashKey, KeyMaker, keyHint } = await import(
   new URL('../dist/platform/access/key-format.js', import.meta.url).href
@@ -106,7 +108,7 @@ export async function until(title, condition, signal) {
 /** Creates owners with one API key each, by SQL. @param {import('pg').Client} database @param {number} count @returns {Promise<Owner[]>} */
 export async function createOwners(database, count) {
   const { rows } = await database.query('SELECT secret FROM key_secret');
-  const maker = new KeyMaker(rows[0].secret);
+  const maker = new KeyMaker(rows[0].secret, PRODUCT.keyPrefix);
   const keys = Array.from({ length: count }, () => maker.create());
   await database.query(
     `WITH issued AS (SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) AS k (key, hash, hint)),

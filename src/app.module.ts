@@ -2,7 +2,8 @@ import { Module } from '@nestjs/common';
 import { PlatformModule } from '#platform';
 import { DemoModule } from './demo/demo.module.js';
 import { PetsModule } from './pets/pets.module.js';
+import { PRODUCT } from './product.js';
 
 /** The root: the platform, and the features of the team. `nest generate` adds to it. */
-@Module({ imports: [PlatformModule, DemoModule, PetsModule] })
+@Module({ imports: [PlatformModule.forRoot(PRODUCT), DemoModule, PetsModule] })
 export class AppModule {}

@@ -9,7 +9,7 @@ import { killOnExit } from './child-processes.mjs';
 import { freePort } from './ports.mjs';
 
 /** @type {typeof import('../../src/platform/database/embedded/cluster.js')} */
-const { clusterIn, ensureCluster, SUPERUSER } = await import(
+const { clusterIn, ensureCluster } = await import(
   new URL('../../dist/platform/database/embedded/cluster.js', import.meta.url).href
 );
 /** @type {typeof import('../../src/platform/database/embedded/programs.js')} */
@@ -17,6 +17,7 @@ const { WORKING_FOLDER } = await import(
   new URL('../../dist/platform/database/embedded/programs.js', import.meta.url).href
 );
 
+const SUPERUSER = 'bench';
 const START_LIMIT_MS = 60_000;
 const POLL_MS = 20;
 /** Enough connections for all servers. All other settings are the defaults, with which a 201 is durable. */
@@ -34,7 +35,10 @@ const SETTINGS = {
  */
 export async function startPostgres(folder) {
   await mkdir(folder);
-  const programs = await ensureCluster(folder);
+  const programs = await ensureCluster({
+    ...{ dataDir: folder, name: SUPERUSER },
+    programsFolder: '/var/cache/bench',
+  });
   const cluster = clusterIn(folder);
   const port = await freePort();
   const settings = Object.entries({ ...SETTINGS, port: String(port) });

@@ -40,7 +40,7 @@ export async function runCommand(
   command: Command,
   args: unknown[],
 ): Promise<void> {
-  const settings = new Settings();
+  const settings = new Settings(PRODUCT);
   const { connection, dataDir } = settings.database;
   if (!createsDatabase && connection === undefined && !hasCluster(dataDir)) {
     throw new Error(
@@ -52,11 +52,11 @@ export async function runCommand(
     console.error(`Database: ${database.description}`);
     if (!anySchema) await requireSchema(database, settings.database);
     // Standard error has one line about a failure. Redis is for counting requests.
-    const logger = createLogger('silent', process.stderr);
+    const logger = createLogger({ ...settings.logging, level: 'silent' }, process.stderr);
     const own = { redis: undefined, database: { ...settings.database, ...use } };
     const prepared = {
       ...{ database, logger, schemaCurrent: Promise.resolve() },
-      settings: Object.assign(new Settings(), own),
+      settings: Object.assign(new Settings(PRODUCT), own),
     };
     const application = await NestFactory.createApplicationContext(withPrepared(root, prepared), {
       logger: new NestLogger(logger, () => undefined),

@@ -3,6 +3,7 @@ import { ClsModule } from 'nestjs-cls';
 import { AdministrationModule } from '../platform/access/administration/administration.module.js';
 import { DatabaseModule } from '../platform/database/database.module.js';
 import { ProcessModule } from '../platform/process.module.js';
+import { PRODUCT } from '../product.js';
 import { AuditCommands } from './audit.commands.js';
 import { DbCommands } from './db.commands.js';
 import { KeysCommands } from './keys.commands.js';
@@ -10,7 +11,7 @@ import { OwnersCommands } from './owners.commands.js';
 
 /** The root module of the commands in this folder. They need no feature, and start faster without. */
 @Module({
-  imports: [ProcessModule, ClsModule, DatabaseModule, AdministrationModule],
+  imports: [ProcessModule.forRoot(PRODUCT), ClsModule, DatabaseModule, AdministrationModule],
   providers: [KeysCommands, OwnersCommands, AuditCommands, DbCommands],
 })
 export class CliModule {}

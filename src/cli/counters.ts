@@ -2,6 +2,7 @@ import { DAY_MS } from '../platform/config/clock.js';
 import { Settings } from '../platform/config/settings.js';
 import { type BudgetKey, ownerBudget } from '../platform/rate-limit/limit-storage.js';
 import { RedisFailure } from '../platform/rate-limit/redis/circuit.js';
+import { PRODUCT } from '../product.js';
 
 const NO_REDIS =
   'Counters and bans cannot be read. If the service uses Redis, set its REDIS_URL here too. Otherwise they are in its memory.';
@@ -11,7 +12,7 @@ const NO_REDIS =
  * for each, or why they cannot be read, in a sentence.
  */
 export async function readCounters(keys: readonly BudgetKey[]) {
-  const { redis } = new Settings();
+  const { redis } = new Settings(PRODUCT);
   if (!redis) return { problem: NO_REDIS };
   // Loaded here, because most commands do not need the Redis client.
   const { RedisConnection } = await import('../platform/rate-limit/redis/redis-connection.js');

@@ -7,7 +7,7 @@ import { loggedAddress, routeOf } from './http/request/request-context.js';
 import type { Request, Response } from './http/request/request.js';
 import type { ResponseObserver } from './http/response/response-hooks.js';
 import { describeCause } from './logging/error-details.js';
-import { API_KEY, LOGGER, MASKED_KEY } from './logging/logger.js';
+import { keyPattern, LOGGER, maskedKey } from './logging/logger.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
 
 /**
@@ -16,6 +16,9 @@ import { ServiceMetrics } from './metrics/service-metrics.js';
  */
 @Injectable()
 export class AccessLog implements ResponseObserver {
+  private readonly apiKey = keyPattern(this.settings.product.keyPrefix);
+  private readonly maskedKey = maskedKey(this.settings.product.keyPrefix);
+
   constructor(
     @Inject(LOGGER) private readonly logger: Logger,
     private readonly metrics: ServiceMetrics,
@@ -37,7 +40,7 @@ export class AccessLog implements ResponseObserver {
         requestId: request.id,
         traceId: request.traceId,
         method: request.method,
-        path: loggedPath(request.originalUrl),
+        path: this.loggedPath(request.originalUrl),
         route,
         status,
         code: failure?.code,
@@ -54,6 +57,21 @@ export class AccessLog implements ResponseObserver {
       'request',
     );
   }
+
+  /**
+   * Returns the path as sent, without user information, query and fragment, which can contain secrets.
+   * Bytes outside of ASCII are percent-encoded, because they can be control characters of a terminal.
+   */
+  private loggedPath(target: string): string {
+    const path = target.replace(AUTHORITY, '').split(/[?#]/, 1).join() || '/';
+    // Decoded to find an API key, and masked before the path is shortened.
+    const decoded = path.replace(ENCODED, (_, hex: string) => decodeURIComponent(`%${hex}`));
+    const masked = decoded.replace(path.includes('%') ? ENTROPY : this.apiKey, this.maskedKey);
+    const hexOf = (byte: string) => Buffer.from(byte, 'latin1').toString('hex').toUpperCase();
+    return (masked === decoded ? path : masked)
+      .slice(0, MAX_PATH_LENGTH)
+      .replace(/[^\x21-\x7e]/g, (byte) => `%${hexOf(byte)}`);
+  }
 }
 
 const MAX_PATH_LENGTH = 300;
@@ -63,21 +81,6 @@ const ENTROPY = /[0-9A-Za-z]{36}/g;
 const ENCODED = /%(?:25)*(3\d|[46][1-9a-f]|[57][\da]|5f)/gi;
 /** The scheme and the authority of a request target, also of one that begins with `//user@`. */
 const AUTHORITY = /^(?:[a-z][a-z\d+.-]*:\/\/|\/\/(?=\/*[^/?#]*@))(?:\/*[^/?#]*@)?[^/?#]*/i;
-
-/**
- * Returns the path as sent, without user information, query and fragment, which can contain secrets.
- * Bytes outside of ASCII are percent-encoded, because they can be control characters of a terminal.
- */
-function loggedPath(target: string): string {
-  const path = target.replace(AUTHORITY, '').split(/[?#]/, 1).join() || '/';
-  // Decoded to find an API key, and masked before the path is shortened.
-  const decoded = path.replace(ENCODED, (_, hex: string) => decodeURIComponent(`%${hex}`));
-  const masked = decoded.replace(path.includes('%') ? ENTROPY : API_KEY, MASKED_KEY);
-  const hexOf = (byte: string): string => Buffer.from(byte, 'latin1').toString('hex').toUpperCase();
-  return (masked === decoded ? path : masked)
-    .slice(0, MAX_PATH_LENGTH)
-    .replace(/[^\x21-\x7e]/g, (byte) => `%${hexOf(byte)}`);
-}
 
 function levelOf(route: string, status: number, hasCause = false) {
   if (status >= 500 && status !== 503) return 'error';

@@ -15,7 +15,7 @@ import type { DatabaseLocation } from './database/database-location.js';
 import { makeSchemaCurrent } from './database/schema/migrate.js';
 import { StartError } from './errors/start-error.js';
 import { Readiness } from './health/readiness.js';
-import { DemoKey, welcomeText } from './http/openapi/demo-key.js';
+import { DemoKey } from './http/openapi/demo-key.js';
 import { addressOf } from './http/request/public-url.js';
 import { ResponseHooks } from './http/response/response-hooks.js';
 import { ConnectionsMiddleware } from './http/server/connections.middleware.js';
@@ -48,7 +48,7 @@ export async function runService(
   const { logger } = log;
   try {
     await checkListeners(settings.server);
-    const schemaCurrent = makeSchemaCurrent(settings.database, database, logger, stop.signal);
+    const schemaCurrent = makeSchemaCurrent(settings, database, logger, stop.signal);
     const creating = createApp(root, { settings, database, logger, schemaCurrent });
     // A migration in progress ends first. A provider of a feature may never be ready.
     const stopped = Promise.all([stop.reason, Promise.race([schemaCurrent, stop.hurried])]).then(
@@ -63,7 +63,7 @@ export async function runService(
       // Only a person at a terminal needs the demo API key. A log must not contain it.
       const demoKey = app.get(DemoKey);
       if (database.embedded && process.stdout.isTTY) {
-        log.print(`${welcomeText(address, demoKey)}\n`);
+        log.print(`${demoKey.welcomeText(address)}\n`);
       } else if (demoKey.key !== undefined) {
         logger.info({ file: join(settings.database.dataDir, 'demo-key') }, 'demo API key');
       }

@@ -1,8 +1,9 @@
-import { Global, Module, type Type } from '@nestjs/common';
+import { type DynamicModule, Global, Module, type Type } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE, DiscoveryModule } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
 import { ClsModule } from 'nestjs-cls';
 import { AccessModule } from './access/access.module.js';
+import type { Product } from './config/product.js';
 import { translateDatabaseError } from './database/database-errors.js';
 import { DatabaseLocation } from './database/database-location.js';
 import { DatabaseModule } from './database/database.module.js';
@@ -28,7 +29,6 @@ import { RateLimitModule } from './rate-limit/rate-limit.module.js';
 @Global()
 @Module({
   imports: [
-    ProcessModule,
     // Not forRoot(), which adds an interceptor to every route. RequestContextMiddleware enters the context.
     ClsModule,
     ScheduleModule.forRootAsync({
@@ -67,6 +67,11 @@ import { RateLimitModule } from './rate-limit/rate-limit.module.js';
   exports: [DemoKey, ClsModule, PublicUrl, RateLimitModule, Readiness],
 })
 export class PlatformModule {
+  /** @param product the names that the team has chosen */
+  static forRoot(product: Product): DynamicModule {
+    return { module: PlatformModule, imports: [ProcessModule.forRoot(product)] };
+  }
+
   constructor(
     metrics: ServiceMetrics,
     connections: ConnectionsMiddleware,

@@ -10,6 +10,7 @@ import {
 import type { Logger } from 'pino';
 import { Operator } from './commands/operator.js';
 import { Clock } from './config/clock.js';
+import type { Product } from './config/product.js';
 import { Settings } from './config/settings.js';
 import { DatabaseLocation, locateDatabase } from './database/database-location.js';
 import { makeSchemaCurrent, SCHEMA_CURRENT } from './database/schema/migrate.js';
@@ -44,11 +45,6 @@ export function withPrepared(
   providers: [
     Operator,
     {
-      provide: Settings,
-      inject: [prepared],
-      useFactory: (values?: Prepared) => values?.settings ?? new Settings(),
-    },
-    {
       provide: Clock,
       inject: [prepared],
       useFactory: (values?: Prepared) =>
@@ -70,20 +66,26 @@ export function withPrepared(
       provide: SCHEMA_CURRENT,
       inject: [Settings, DatabaseLocation, LOGGER, prepared],
       useFactory: (
-        { database }: Settings,
+        settings: Settings,
         location: DatabaseLocation,
         logger: Logger,
         values?: Prepared,
-      ) => values?.schemaCurrent ?? makeSchemaCurrent(database, location, logger),
+      ) => values?.schemaCurrent ?? makeSchemaCurrent(settings, location, logger),
     },
   ],
-  exports: [Operator, Settings, Clock, LOGGER, DatabaseLocation, SCHEMA_CURRENT],
+  exports: [Operator, Clock, LOGGER, DatabaseLocation, SCHEMA_CURRENT],
 })
 export class ProcessModule implements OnApplicationShutdown {
   constructor(
     private readonly database: DatabaseLocation,
     @Optional() @Inject(PREPARED) private readonly values?: Prepared,
   ) {}
+
+  static forRoot(product: Product): DynamicModule {
+    const useFactory = (values?: Prepared) => values?.settings ?? new Settings(product);
+    const settings = { provide: Settings, inject: [prepared], useFactory };
+    return { module: ProcessModule, providers: [settings], exports: [Settings] };
+  }
 
   /** After the connections of the application are closed. The process closes what it has prepared. */
   async onApplicationShutdown(): Promise<void> {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Type } from '@nestjs/common';
+import type { Product } from './config/product.js';
 import type { ServerSettings } from './config/server-settings.js';
 import { Settings } from './config/settings.js';
 import { nextSignal, STOP_SIGNALS } from './config/stop-signals.js';
@@ -17,9 +18,9 @@ const EXIT_LIMIT_MS = 1_000;
  *
  * @param loadRoot loads AppModule, at the same time as the database starts, because both take long
  */
-export async function runProcess(loadRoot: () => Promise<Type>): Promise<void> {
+export async function runProcess(product: Product, loadRoot: () => Promise<Type>): Promise<void> {
   try {
-    await run(loadRoot);
+    await run(product, loadRoot);
     process.exit();
   } catch (error) {
     console.error(error instanceof StartError ? error.message : error);
@@ -29,9 +30,9 @@ export async function runProcess(loadRoot: () => Promise<Type>): Promise<void> {
   }
 }
 
-async function run(loadRoot: () => Promise<Type>): Promise<void> {
+async function run(product: Product, loadRoot: () => Promise<Type>): Promise<void> {
   loadEnvFile();
-  const settings = new Settings();
+  const settings = new Settings(product);
   const log = await createLog(settings.logging);
   const stopping = new AbortController();
   const { signal } = stopping;

@@ -1,8 +1,8 @@
 import { PRODUCT } from '../../src/product.js';
-import { hashKey, hasKeyForm, keyHint, KeyMaker } from '../../src/platform/access/key-format.js';
+import { hashKey, keyHint, KeyMaker } from '../../src/platform/access/key-format.js';
 
-const maker = new KeyMaker(Buffer.alloc(32, 7));
-const otherMaker = new KeyMaker(Buffer.alloc(32, 8));
+const maker = new KeyMaker(Buffer.alloc(32, 7), PRODUCT.keyPrefix);
+const otherMaker = new KeyMaker(Buffer.alloc(32, 8), PRODUCT.keyPrefix);
 
 const PREFIX = PRODUCT.keyPrefix;
 const KEY = `${PREFIX}0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ`;
@@ -15,7 +15,7 @@ describe('a generated key', () => {
   });
 
   it('has the proof of its store, and of no other one', () => {
-    expect(keys.every((key) => hasKeyForm(key) && maker.verify(key))).toBe(true);
+    expect(keys.every((key) => maker.hasForm(key) && maker.verify(key))).toBe(true);
     expect(keys.some((key) => otherMaker.verify(key))).toBe(false);
   });
 
@@ -35,7 +35,7 @@ describe('the proof of a key', () => {
     (place) => {
       const key = maker.create();
       const changed = key.slice(0, place) + (key[place] === 'x' ? 'y' : 'x') + key.slice(place + 1);
-      expect([hasKeyForm(changed), maker.verify(changed)]).toEqual([true, false]);
+      expect([maker.hasForm(changed), maker.verify(changed)]).toEqual([true, false]);
     },
   );
 });
@@ -43,7 +43,7 @@ describe('the proof of a key', () => {
 it.each([
   ...['', PREFIX, KEY.slice(0, -1), `${KEY}0`, `${KEY}\n`, ` ${KEY}`, KEY.slice(-36), KEY + KEY],
   ...[`${KEY.slice(0, -1)}_`, `x${KEY}`],
-])('%j does not have the form of a key', (text) => expect(hasKeyForm(text)).toBe(false));
+])('%j does not have the form of a key', (text) => expect(maker.hasForm(text)).toBe(false));
 
 it('a key is stored as its SHA-256', () => {
   expect(hashKey('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');

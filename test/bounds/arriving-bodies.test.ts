@@ -4,6 +4,7 @@ import { ArrivingBodies } from '../../src/platform/http/body/arriving-bodies.js'
 import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { useStore } from '../harness/http/store.js';
 import { metric, untilMetric } from '../harness/service/metrics.js';
+import { PRODUCT } from '../../src/product.js';
 
 const MAX_BYTES = 102_400;
 /** More than there is room for. */
@@ -49,7 +50,7 @@ test('POST /v1/items › requests without a byte of their body count 24 KB each'
 });
 
 test('a body that grows takes the room of as many waiting requests as it needs', () => {
-  const bodies = new ArrivingBodies(new Settings({ MAX_ARRIVING_MEBIBYTES: '1' }));
+  const bodies = new ArrivingBodies(new Settings(PRODUCT, { MAX_ARRIVING_MEBIBYTES: '1' }));
   const rejected: number[] = [];
   const waiting = Array.from({ length: 42 }, (_, index) => bodies.add(() => rejected.push(index)));
   bodies.resize(waiting[41]!, MAX_BYTES);

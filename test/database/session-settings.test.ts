@@ -8,6 +8,7 @@ import { ApiClient } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
 import { useStore } from '../harness/http/store.js';
 import { Cli } from '../harness/processes/command.js';
+import { PRODUCT } from '../../src/product.js';
 
 /** Defaults of a database with which results would be different. */
 const DEFAULTS = {
@@ -24,7 +25,7 @@ async function setDefaults(database: TestDatabase, defaults: object = DEFAULTS):
 }
 
 async function withPool(url: string, work: (pool: BoundedPool) => Promise<void>): Promise<void> {
-  const { database } = new Settings({ DATABASE_URL: url });
+  const { database } = new Settings(PRODUCT, { DATABASE_URL: url });
   const pool = new BoundedPool(connectionConfig(database.connection!, database));
   await work(pool).finally(() => pool.end());
 }

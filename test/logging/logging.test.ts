@@ -13,7 +13,8 @@ import { createLogger } from '../../src/platform/logging/logger.js';
 import { NestLogger } from '../../src/platform/logging/nest-logger.js';
 import { resultOf } from '../harness/processes/command.js';
 
-const KEY = `${PRODUCT.keyPrefix}${'k'.repeat(36)}`;
+const { keyPrefix } = PRODUCT;
+const KEY = `${keyPrefix}${'k'.repeat(36)}`;
 const REFUSED = 'connect ECONNREFUSED 10.0.0.1:5432';
 const refused = Object.assign(new Error(REFUSED), { code: 'ECONNREFUSED' });
 const error = Object.assign(new TypeError('broken', { cause: refused }), { parameters: ['Frank'] });
@@ -91,7 +92,11 @@ describe('the Logger of NestJS', () => {
   const write = (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>);
   const context = () => ({ requestId: 'request-1' });
   const logger = new Logger('Toys');
-  beforeAll(() => Logger.overrideLogger(new NestLogger(createLogger('trace', { write }), context)));
+  beforeAll(() =>
+    Logger.overrideLogger(
+      new NestLogger(createLogger({ level: 'trace', keyPrefix }, { write }), context),
+    ),
+  );
   beforeEach(() => (lines = []));
 
   it.each<[title: string, log: () => void, members: Record<string, unknown>]>([
@@ -122,7 +127,7 @@ describe('the Logger of NestJS', () => {
 test('what is logged before an exit is written, even if a pipe cannot hold it', async () => {
   const script = `
     import { createLog } from './reports/product/src/platform/logging/logger.js';
-    const { logger } = await createLog({ level: 'info', bufferBytes: 1_000_000 });
+    const { logger } = await createLog({ level: 'info', bufferBytes: 1_000_000, keyPrefix: 'key_' });
     for (let line = 0; line < 1_000; line++) logger.info('x'.repeat(200));
     process.exit();`;
   // A pipe of the shell, because Node.js would connect a socket, which holds more.

@@ -20,7 +20,7 @@ afterAll(() => rmSync(FOLDER, { recursive: true }));
 /** Returns the message of the error that rejects the settings. */
 function rejectionOf(environment: Record<string, string>): string {
   try {
-    new Settings(environment);
+    new Settings(PRODUCT, environment);
   } catch (error) {
     if (error instanceof StartError) return error.message;
     throw error;
@@ -35,8 +35,8 @@ const UNSET =
 test('every setting has the default that .env.example shows', () => {
   const shown = parseEnv(readProjectFile('.env.example').replaceAll(/^# (?=[A-Z_]+=)/gm, ''));
   const defaults = Object.entries(shown).filter(([name]) => !UNSET.test(name));
-  const settings = new Settings({});
-  expect(settings).toEqual(new Settings(Object.fromEntries(defaults)));
+  const settings = new Settings(PRODUCT, {});
+  expect(settings).toEqual(new Settings(PRODUCT, Object.fromEntries(defaults)));
   expect(settings).toMatchObject({ database: { connection: undefined }, redis: undefined });
   expect(settings.server).toMatchObject({
     ...{ publicUrl: undefined, stagingUrl: undefined, corsOrigins: [] },
@@ -53,7 +53,7 @@ test.each<[name: string, value: string, group: keyof Settings, read: object]>([
   ['LOG_LEVEL', 'silent', 'logging', { level: 'silent' }],
   ['SHUTDOWN_DELAY_SECONDS', '0.25', 'server', { shutdownDelayMs: 250 }],
 ])('%s=%s is accepted', (name, value, group, read) => {
-  expect(new Settings({ [name]: value })[group]).toMatchObject(read);
+  expect(new Settings(PRODUCT, { [name]: value })[group]).toMatchObject(read);
 });
 
 test.each<[name: string, expected: RegExp, ...values: string[]]>([
@@ -158,9 +158,9 @@ test.each([
   ],
 ])('REDIS_URL=%s is accepted, with a prefix, a time limit and a certificate', (url, urls) => {
   const defaults = { urls, ca: undefined, prefix: PRODUCT.redisPrefix, commandTimeoutMs: 100 };
-  expect(new Settings({ REDIS_URL: url }).redis).toEqual(defaults);
+  expect(new Settings(PRODUCT, { REDIS_URL: url }).redis).toEqual(defaults);
   const own = { REDIS_CA: 'x', REDIS_PREFIX: 'pets/1:', REDIS_COMMAND_TIMEOUT_SECONDS: '0.25' };
-  expect(new Settings({ REDIS_URL: url, ...own }).redis).toEqual({
+  expect(new Settings(PRODUCT, { REDIS_URL: url, ...own }).redis).toEqual({
     ...{ urls, ca: 'x', prefix: 'pets/1:', commandTimeoutMs: 250 },
   });
 });
@@ -180,10 +180,13 @@ test.each([
 });
 
 test('the default of a limit is not above another limit', () => {
-  const { bounds, server } = new Settings({ MAX_CONNECTIONS: '3', REQUEST_TIMEOUT_SECONDS: '2' });
+  const { bounds, server } = new Settings(PRODUCT, {
+    MAX_CONNECTIONS: '3',
+    REQUEST_TIMEOUT_SECONDS: '2',
+  });
   expect(bounds).toMatchObject({ maxRequestsInProgress: 3, maxUnauthenticatedRequests: 2 });
   expect(server.headersTimeoutMs).toBe(2_000);
-  const { maxConnections } = new Settings({ MAX_REQUESTS_IN_PROGRESS: '20000' }).bounds;
+  const { maxConnections } = new Settings(PRODUCT, { MAX_REQUESTS_IN_PROGRESS: '20000' }).bounds;
   expect(maxConnections).toBe(20_000);
 });
 
@@ -202,7 +205,8 @@ describe('DATABASE_URL', () => {
     [`?sslmode=disable&sslrootcert=${CERTIFICATE}`, false],
     ['?sslmode=verify-full', {}],
   ])('has the TLS that libpq uses for it: %s', (parameters, ssl) => {
-    const { connection } = new Settings({ DATABASE_URL: `${ADDRESS}${parameters}` }).database;
+    const { connection } = new Settings(PRODUCT, { DATABASE_URL: `${ADDRESS}${parameters}` })
+      .database;
     expect(connection?.ssl).toEqual(ssl);
   });
 
@@ -211,7 +215,7 @@ describe('DATABASE_URL', () => {
       writeFileSync(join(FOLDER, 'text'), bytes);
       return `${ADDRESS}?${name}=${join(FOLDER, 'text')}`;
     };
-    const { connection } = new Settings({ DATABASE_URL: read(`\ufeff${ca}`) }).database;
+    const { connection } = new Settings(PRODUCT, { DATABASE_URL: read(`\ufeff${ca}`) }).database;
     expect(Object.values(connection?.ssl ?? {})).toContain(ca);
     const utf16 = Buffer.from(`\ufeff${ca}`, 'utf16le');
     expect(rejectionOf({ DATABASE_URL: read(utf16) })).toMatch(/^DATABASE_URL .*text in UTF-8\)$/);
@@ -222,7 +226,7 @@ describe('DATABASE_URL', () => {
     expect(rejectionOf(production)).toMatch(/^DATABASE_URL is invalid: expected .* or DATA_DIR /);
     expect(rejectionOf({ ...production, DATABASE_URL_FILE: '/none' })).not.toContain('\n');
     for (const environment of [{ DATA_DIR: '/data' }, DATABASE])
-      expect(() => new Settings({ ...production, ...environment })).not.toThrow();
+      expect(() => new Settings(PRODUCT, { ...production, ...environment })).not.toThrow();
   });
 });
 
@@ -236,7 +240,7 @@ describe('DATABASE_PASSWORD', () => {
     ['postgres:///pets?host=/run/postgresql&user=user', { host: '/run/postgresql', password }],
     ['postgres://user:other@db/pets', { host: 'db', password: 'other' }],
   ])('is the password of an address that contains none: %s', (url, expected) => {
-    const { database } = new Settings({ DATABASE_URL: url, DATABASE_PASSWORD: password });
+    const { database } = new Settings(PRODUCT, { DATABASE_URL: url, DATABASE_PASSWORD: password });
     expect(new pg.Client(database.connection)).toMatchObject({
       ...{ user: 'user', database: 'pets' },
       ...expected,
@@ -250,7 +254,7 @@ describe('a secret from a file', () => {
   test.each(['', '\n', '\r\n'])('is read without the line end %j', (end) => {
     writeFileSync(path, ` a/b+c= ${end}`);
     const environment = { DATABASE_URL: 'postgres://db/pets', DATABASE_PASSWORD_FILE: path };
-    expect(new Settings(environment).database.connection?.password).toBe(' a/b+c= ');
+    expect(new Settings(PRODUCT, environment).database.connection?.password).toBe(' a/b+c= ');
   });
 
   test.each(['DATABASE_URL', 'DATABASE_PASSWORD', 'REDIS_URL', 'REDIS_CA'])(
@@ -262,7 +266,7 @@ describe('a secret from a file', () => {
         return Object.fromEntries(Object.entries(environment).filter(([other]) => other !== name));
       };
       const text = name.startsWith('REDIS') ? 'redis://b' : 'postgres://b/pets';
-      const { redis, database } = new Settings(read(`\ufeff${text}\n`));
+      const { redis, database } = new Settings(PRODUCT, read(`\ufeff${text}\n`));
       expect(JSON.stringify([redis, database])).not.toContain('\ufeff');
       const utf16 = Buffer.from(`\ufeff${text}`, 'utf16le');
       for (const bytes of [utf16, Buffer.from(utf16).swap16(), utf16.subarray(2), `${text}\0`]) {
@@ -274,9 +278,13 @@ describe('a secret from a file', () => {
 
   test('can be the address of PostgreSQL or Redis', () => {
     writeFileSync(path, ADDRESS);
-    expect(new Settings({ DATABASE_URL_FILE: path }).database.connection?.password).toBe('secret');
+    expect(new Settings(PRODUCT, { DATABASE_URL_FILE: path }).database.connection?.password).toBe(
+      'secret',
+    );
     writeFileSync(path, 'redis://:secret@redis\n');
-    expect(new Settings({ REDIS_URL_FILE: path }).redis?.urls).toEqual(['redis://:secret@redis']);
+    expect(new Settings(PRODUCT, { REDIS_URL_FILE: path }).redis?.urls).toEqual([
+      'redis://:secret@redis',
+    ]);
   });
 
   test.each(['DATABASE_URL', 'DATABASE_PASSWORD', 'REDIS_URL', 'REDIS_CA'])(

@@ -6,6 +6,7 @@ import { DataSource, EntityManager } from 'typeorm';
 import retry from 'p-retry';
 import { AdministrationModule, Clock, KeyAdministration, queryRows } from '#platform';
 import { PlatformModule } from '../../src/platform/platform.module.js';
+import { PRODUCT } from '../../src/product.js';
 import { ServiceMetrics } from '../../src/platform/metrics/service-metrics.js';
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
@@ -135,7 +136,7 @@ describe('a service that issues API keys', () => {
   });
 
   it('also in an application without a server', async () => {
-    @Module({ imports: [PlatformModule, SignUpModule] })
+    @Module({ imports: [PlatformModule.forRoot(PRODUCT), SignUpModule] })
     class Root {}
     process.env['DATABASE_URL'] = database.url;
     const app = await NestFactory.createApplicationContext(Root, { logger: false });

@@ -10,6 +10,7 @@ import {
 import { owner, START_MS } from '../harness/rate-limit/limit-model.js';
 import { DAY_MS, MINUTE_MS } from '../harness/rate-limit/limits.js';
 import { itKeepsTheRules, type StorageUnderTest } from '../harness/rate-limit/storage-rules.js';
+import { PRODUCT } from '../../src/product.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -35,7 +36,7 @@ describeWithRedisClock('counters in Redis', () => {
     let nowMs = START_MS;
     redis.setClock(nowMs);
     prefix = `${randomBytes(6).toString('hex')}:`;
-    const settings = new Settings({ REDIS_URL: redis.url }).redis;
+    const settings = new Settings(PRODUCT, { REDIS_URL: redis.url }).redis;
     if (!settings) throw new Error('REDIS_URL was not read');
     const storage = new RedisStorage(
       { ...settings, prefix, commandTimeoutMs: 5_000 },

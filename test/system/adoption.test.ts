@@ -160,9 +160,9 @@ if (!hasHistory)
     const bytes = JSON.parse(
       readFileSync(join(ROOT, 'node_modules/bytes/package.json'), 'utf8'),
     ) as { version: string };
-    // The first commit whose AppModule is the root.
+    // The first commit whose AppModule passes the product.
     const file = 'src/app.module.ts';
-    const base = git('log', '--format=%H', '-S', 'PlatformModule', '--', file).trim().slice(-40);
+    const base = git('log', '--format=%H', '-S', 'forRoot(PRODUCT)', '--', file).trim().slice(-40);
     const copy = new Copy();
     execFileSync('git', ['clone', '-q', ROOT, copy.folder]);
     const inCopy = (...args: string[]) =>

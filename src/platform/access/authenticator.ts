@@ -4,7 +4,7 @@ import type { Request } from '../http/request/request.js';
 import type { IdentifiedCaller, KeyState } from './caller.js';
 import { IssuedKeys } from './key-cache/issued-keys.js';
 import { KeyCache } from './key-cache/key-cache.js';
-import { hashKey, hasKeyForm } from './key-format.js';
+import { hashKey } from './key-format.js';
 
 /** RFC 6750, 2.1; the scheme is case-insensitive (RFC 9110, 11.1). */
 const SCHEME = /^bearer(?: +|$)/i;
@@ -57,7 +57,7 @@ export class Authenticator {
   private issuedHash(request: Request & { [HASH]?: string }): string {
     if (request[HASH] !== undefined) return request[HASH];
     const token = bearerToken(request);
-    const hash = hasKeyForm(token) ? hashKey(token) : '';
+    const hash = this.issuedKeys.hasForm(token) ? hashKey(token) : '';
     const isIssued = hash !== '' && (this.cache.peek(hash) ?? this.issuedKeys.has(token, hash));
     return (request[HASH] = isIssued ? hash : '');
   }

@@ -1,22 +1,28 @@
 import { createHmac, hash, randomInt, timingSafeEqual } from 'node:crypto';
-import { PRODUCT } from '../../product.js';
 
-const PREFIX = PRODUCT.keyPrefix;
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 30;
 const PROOF_LENGTH = 6;
-const FORM = new RegExp(`^${PREFIX}[0-9A-Za-z]{36}$`);
 
 /** Creates and verifies the API keys of a store. */
 export class KeyMaker {
+  private readonly form = new RegExp(`^${this.prefix}[0-9A-Za-z]{36}$`);
+
   /** @param secret of the store */
-  constructor(private readonly secret: Uint8Array) {}
+  constructor(
+    private readonly secret: Uint8Array,
+    private readonly prefix: string,
+  ) {}
 
   /** Returns a new API key: the prefix, 30 random base62 characters, and their proof. */
   create(): string {
     const digit = () => ALPHABET.charAt(randomInt(ALPHABET.length));
-    const key = PREFIX + Array.from({ length: RANDOM_LENGTH }, digit).join('');
+    const key = this.prefix + Array.from({ length: RANDOM_LENGTH }, digit).join('');
     return key + this.proofOf(key);
+  }
+
+  hasForm(text: string): boolean {
+    return this.form.test(text);
   }
 
   /** Whether a text with the form of an API key ends with the proof of this store. */
@@ -39,16 +45,12 @@ export class KeyMaker {
   }
 }
 
-export function hasKeyForm(text: string): boolean {
-  return FORM.test(text);
-}
-
 /** Returns the SHA-256 of an API key in hex. Only the hash is stored. */
 export function hashKey(key: string): string {
   return hash('sha256', key);
 }
 
-/** Returns the part of an API key by which operators identify it. */
+/** Returns the prefix of an API key with four characters, and the last four: operators identify it by them. */
 export function keyHint(key: string): string {
-  return `${key.slice(0, PREFIX.length + 4)}…${key.slice(-4)}`;
+  return `${key.slice(0, -32)}…${key.slice(-4)}`;
 }

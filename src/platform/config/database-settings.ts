@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { ClientConfig } from 'pg';
 import { parse, toClientConfig } from 'pg-connection-string';
 import type { EnvironmentReader } from './environment-reader.js';
+import type { Product } from './product.js';
 import { readTextFile } from './text-file.js';
 
 /** The parts of an address, and the parameters that are implemented, with libpq's names. */
@@ -15,8 +16,12 @@ const TIMEOUT = { min: 0.1, max: 60 };
 
 export type DatabaseSettings = Readonly<ReturnType<typeof readDatabaseSettings>>;
 
-export function readDatabaseSettings(read: EnvironmentReader) {
+export function readDatabaseSettings(read: EnvironmentReader, { name, database }: Product) {
   return {
+    /** The embedded database and its user, and the start of the application name of connections. */
+    name: database,
+    /** Where root keeps a copy of PostgreSQL's programs. Every user may read it, only root writes to it. */
+    programsFolder: `/var/cache/${name}`,
     /** undefined: the embedded server in `dataDir`. */
     connection: readConnection(read),
     poolSize: read.integer('DATABASE_POOL_SIZE', 10, { min: 1, max: 1000 }),

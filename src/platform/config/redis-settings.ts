@@ -1,6 +1,5 @@
 import { unescape } from 'node:querystring';
 import type { EnvironmentReader } from './environment-reader.js';
-import { PRODUCT } from '../../product.js';
 
 const ADDRESS = /^rediss?:\/\/(?:[^/?#\s%]|%[\da-f]{2})+(?:\/\d{0,5})?$/i;
 const EXPECTED =
@@ -9,9 +8,9 @@ const EXPECTED =
 export type RedisSettings = Readonly<NonNullable<ReturnType<typeof readRedisSettings>>>;
 
 /** Returns undefined without REDIS_URL. */
-export function readRedisSettings(read: EnvironmentReader) {
+export function readRedisSettings(read: EnvironmentReader, defaultPrefix: string) {
   /** The prefix of every key. */
-  const prefix = read.text('REDIS_PREFIX') ?? PRODUCT.redisPrefix;
+  const prefix = read.text('REDIS_PREFIX') ?? defaultPrefix;
   // In a Cluster, text in braces selects the slot of a key.
   if (!/^[^{}\s\p{C}]{1,100}$/u.test(prefix)) {
     read.reject('REDIS_PREFIX', '1 to 100 characters without braces and white space');

@@ -1,6 +1,7 @@
 import { readBounds, readLimits } from './bounds.js';
 import { readDatabaseSettings } from './database-settings.js';
 import { type Environment, EnvironmentReader } from './environment-reader.js';
+import type { Product } from './product.js';
 import { readRedisSettings } from './redis-settings.js';
 import { readServerSettings } from './server-settings.js';
 
@@ -8,8 +9,10 @@ const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as
 
 export type LoggingSettings = Readonly<ReturnType<typeof readLoggingSettings>>;
 
-function readLoggingSettings(read: EnvironmentReader) {
+function readLoggingSettings(read: EnvironmentReader, keyPrefix: string) {
   return {
+    /** API keys, which begin with it, are masked. */
+    keyPrefix,
     level: read.oneOf('LOG_LEVEL', LEVELS, 'info'),
     /** Client addresses in the log: in full, as networks (IPv4 /24, IPv6 /48), or not at all. */
     clientAddress: read.oneOf('LOG_CLIENT_ADDRESS', ['full', 'network', 'off'], 'full'),
@@ -18,7 +21,7 @@ function readLoggingSettings(read: EnvironmentReader) {
   };
 }
 
-/** The validated settings of the service. No other class reads environment variables. */
+/** The validated settings, and the product. No other class reads environment variables. */
 export class Settings {
   readonly server;
   readonly database;
@@ -32,14 +35,17 @@ export class Settings {
    * @param environment the variables, `process.env` by default
    * @throws StartError that describes every invalid setting
    */
-  constructor(environment: Environment = process.env) {
+  constructor(
+    readonly product: Product,
+    environment: Environment = process.env,
+  ) {
     const read = new EnvironmentReader(environment);
     this.server = readServerSettings(read);
-    this.database = readDatabaseSettings(read);
-    this.redis = readRedisSettings(read);
+    this.database = readDatabaseSettings(read, product);
+    this.redis = readRedisSettings(read, product.redisPrefix);
     this.limits = readLimits(read);
     this.bounds = readBounds(read);
-    this.logging = readLoggingSettings(read);
+    this.logging = readLoggingSettings(read, product.keyPrefix);
     read.requireValid();
   }
 }

@@ -5,7 +5,6 @@ import type { DatabaseSettings } from '../config/database-settings.js';
 import { PgClient, type PgClientConfig } from './pipelining/pg-client.js';
 import { columnTypes } from './pipelining/statement-batch.js';
 import { BoundedPool, type BoundedPoolConfig } from './pools/bounded-pool.js';
-import { PRODUCT } from '../../product.js';
 
 /** The migrations of the platform and of the features, in the build. */
 const MIGRATIONS = ['./migrations/*.js', '../../*/migrations/*.js'].map((path) =>
@@ -46,7 +45,7 @@ export function connectionConfig(
   return {
     ...connection,
     types: columnTypes,
-    application_name: [PRODUCT.database, purpose].filter(Boolean).join(' '),
+    application_name: [settings.name, purpose].filter(Boolean).join(' '),
     keepAlive: true,
     connectionTimeoutMillis: settings.poolWaitMs,
     responseTimeoutMs: statementTimeoutMs + CLIENT_TIMEOUT_MARGIN_MS,

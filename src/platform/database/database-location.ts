@@ -1,6 +1,5 @@
 import pg, { type ClientConfig } from 'pg';
 import type { DatabaseSettings } from '../config/database-settings.js';
-import { PRODUCT } from '../../product.js';
 import type { EmbeddedUse } from './embedded/embedded-postgres.js';
 
 /** Where the database is, and how to stop it. */
@@ -23,10 +22,11 @@ export abstract class DatabaseLocation {
  * @throws StartError with a message of one line that says what to do; the reason of the signal
  */
 export async function locateDatabase(
-  { connection, dataDir }: DatabaseSettings,
+  settings: DatabaseSettings,
   use: EmbeddedUse,
   signal?: AbortSignal,
 ): Promise<DatabaseLocation> {
+  const { connection, dataDir } = settings;
   if (connection !== undefined) {
     // pg fills in the parts that are missing, from PG… variables or defaults.
     const { host, port, database: name = '' } = new pg.Client(connection);
@@ -36,9 +36,9 @@ export async function locateDatabase(
   }
   // Loaded on demand: DATABASE_URL needs none of it.
   const { openEmbeddedDatabase } = await import('./embedded/embedded-postgres.js');
-  const database = await openEmbeddedDatabase(dataDir, use, signal);
+  const database = await openEmbeddedDatabase(settings, use, signal);
   return {
-    ...{ use, connection: database.connection, embedded: true, name: PRODUCT.database },
+    ...{ use, connection: database.connection, embedded: true, name: settings.name },
     description: `embedded in ${dataDir}`,
     close: () => database.close(),
   };

@@ -1,5 +1,4 @@
 import { STATUS_CODES } from 'node:http';
-import { PRODUCT } from '../../product.js';
 
 /** An error of a feature, which declares it as a constant and lists it in `@ApiErrors()`. */
 export interface FeatureError {
@@ -11,6 +10,10 @@ export interface FeatureError {
 }
 
 type ErrorKind = Omit<FeatureError, 'code'>;
+
+/** The message for an API key that is not valid. @param prefix of every API key */
+export const invalidKeyMessage = (prefix: string) =>
+  `The API key is not valid: it may be mistyped, revoked or expired. It consists of ${prefix} and 36 letters and digits, which are case-sensitive. Send it as Authorization: Bearer <API_KEY>, with Bearer once and without quotes or brackets. The operator of the service issues API keys.`;
 
 /**
  * The errors of every service. Clients switch on the code. The interface description lists these and
@@ -30,10 +33,7 @@ const KINDS = {
     status: 401,
     when: 'An API key is required. Send it as Authorization: Bearer <API_KEY>, without quotes.',
   },
-  invalid_api_key: {
-    status: 401,
-    when: `The API key is not valid: it may be mistyped, revoked or expired. It consists of ${PRODUCT.keyPrefix} and 36 letters and digits, which are case-sensitive. Send it as Authorization: Bearer <API_KEY>, with Bearer once and without quotes or brackets. The operator of the service issues API keys.`,
-  },
+  invalid_api_key: { status: 401, when: invalidKeyMessage('a prefix') },
   read_only_api_key: {
     status: 403,
     when: 'This API key is read-only: it allows GET, HEAD and OPTIONS. The operator of the service issues API keys.',

@@ -1,6 +1,5 @@
 import { HttpException } from '@nestjs/common';
 import { ERRORS, type ErrorCode, type FeatureError } from './catalogue.js';
-import { PRODUCT } from '../../product.js';
 
 /** A property of a request that a rule rejects. A filter can translate the message. */
 export interface InvalidProperty {
@@ -53,11 +52,6 @@ export class ServiceError extends NestException {
     this.invalidProperties = invalidProperties;
   }
 }
-
-/** The 403 for a request that its read-only API key does not allow (RFC 6750, section 3.1). */
-export const READ_ONLY_KEY = new ServiceError('read_only_api_key', undefined, {
-  headers: { 'WWW-Authenticate': `Bearer realm="${PRODUCT.realm}", error="insufficient_scope"` },
-});
 
 /** Returns the 400 for at least one invalid property. @param more how many are not listed */
 export function invalidRequest(listed: readonly InvalidProperty[], more = 0): ServiceError {

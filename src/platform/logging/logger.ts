@@ -2,14 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type DestinationStream, pino, type Logger } from 'pino';
 import type { LoggingSettings } from '../config/settings.js';
 import { errorDetails } from './error-details.js';
-import { PRODUCT } from '../../product.js';
 
 /** How long an exit of the process waits for a reader that does not read. */
 const EXIT_WAIT_MS = 1_000;
 
-/** Masked in every line: callers send API keys in paths or names, and many people read logs. */
-export const API_KEY = new RegExp(`${PRODUCT.keyPrefix}[0-9A-Za-z]{36}`, 'g');
-export const MASKED_KEY = `${PRODUCT.keyPrefix}***`;
+/** API keys are masked in every line: callers send them in paths or names, and many people read logs. */
+export const keyPattern = (keyPrefix: string) => new RegExp(`${keyPrefix}[0-9A-Za-z]{36}`, 'g');
+export const maskedKey = (keyPrefix: string) => `${keyPrefix}***`;
 
 /** The token by which providers inject the logger of the process. */
 export const LOGGER = Symbol('logger');
@@ -21,7 +20,7 @@ export type Log = Awaited<ReturnType<typeof createLog>>;
  * Returns the log of the process, whose lines are JSON, or readable text on a terminal. Writing never
  * blocks the event loop. Lines that cannot be written wait in a buffer, or are dropped and counted.
  */
-export async function createLog({ level, bufferBytes }: LoggingSettings) {
+export async function createLog(settings: Omit<LoggingSettings, 'clientAddress'>) {
   // Node makes pipes and sockets non-blocking. A blocked write would delay the exit of the process.
   process.stdout.on('error', () => undefined);
   let dropped = 0;
@@ -33,7 +32,7 @@ export async function createLog({ level, bufferBytes }: LoggingSettings) {
     sync: false,
     minLength: 4_096,
     periodicFlush: 10,
-    maxLength: bufferBytes,
+    maxLength: settings.bufferBytes,
     retryEAGAIN: () => performance.now() - (exitsAtMs ?? Infinity) < EXIT_WAIT_MS,
   });
   // A package may end the process, as Nest does when one is missing. This listener must run before that
@@ -66,7 +65,7 @@ export async function createLog({ level, bufferBytes }: LoggingSettings) {
   };
   const isTerminal = process.stdout.isTTY;
   const format = isTerminal ? (await import('./terminal-line.js')).terminalLine : String;
-  const logger = createLogger(level, { write: (line) => print(format(line)) });
+  const logger = createLogger(settings, { write: (line) => print(format(line)) });
   /** Writes what is buffered, in at most `limitMs`. Later lines are lost. */
   const end = async (limitMs: number): Promise<void> => {
     if (isEnded) return;
@@ -82,9 +81,13 @@ export async function createLog({ level, bufferBytes }: LoggingSettings) {
 
 /** Returns a logger that writes JSON lines. It masks API keys, wherever they are in a line. */
 export function createLogger(
-  level: LoggingSettings['level'],
+  { level, keyPrefix }: Pick<LoggingSettings, 'level' | 'keyPrefix'>,
   destination: DestinationStream,
 ): Logger {
+  const pattern = keyPattern(keyPrefix);
+  const mask = maskedKey(keyPrefix);
+  const withoutKeys = (line: string) =>
+    line.includes(keyPrefix) ? line.replace(pattern, mask) : line;
   return pino(
     {
       level,
@@ -95,8 +98,4 @@ export function createLogger(
     },
     destination,
   );
-}
-
-function withoutKeys(line: string): string {
-  return line.includes(PRODUCT.keyPrefix) ? line.replace(API_KEY, MASKED_KEY) : line;
 }

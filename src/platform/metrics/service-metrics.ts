@@ -4,9 +4,9 @@ import { KeyCache } from '../access/key-cache/key-cache.js';
 import { BoundedPool } from '../database/pools/bounded-pool.js';
 import { EventDelivery } from '../events/event-delivery.js';
 import { Readiness } from '../health/readiness.js';
+import { Settings } from '../config/settings.js';
 import type { Request } from '../http/request/request.js';
 import { LimitStorage } from '../rate-limit/limit-storage.js';
-import { PRODUCT } from '../../product.js';
 
 /** Callers can invent methods. As OpenTelemetry specifies, all others share one label. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
@@ -35,6 +35,7 @@ export class ServiceMetrics {
     { attempts }: EventDelivery,
     { statistics: keys }: KeyCache,
     { circuit }: LimitStorage,
+    private readonly settings: Settings,
   ) {
     this.add('ready', '1 while this replica is ready for requests, else 0', async () =>
       Number((await readiness.report()).status !== 'unavailable'),
@@ -118,7 +119,7 @@ export class ServiceMetrics {
   add(name: string, help: string, read: Read, labelNames: string[] = []): void {
     const Metric = name.endsWith('_total') ? Counter : Gauge;
     // The names of OpenTelemetry's conventions have no prefix.
-    const fullName = name.startsWith('db_') ? name : PRODUCT.metricsPrefix + name;
+    const fullName = name.startsWith('db_') ? name : this.settings.product.metricsPrefix + name;
     const collect = async (): Promise<void> => setValues(metric, await read());
     const registers = [this.registry];
     const metric = new Metric({ name: fullName, help, labelNames, registers, collect });

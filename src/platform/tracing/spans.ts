@@ -8,9 +8,8 @@ import {
 } from '@opentelemetry/api';
 import { VERSION } from '../config/version.js';
 import { describeCause } from '../logging/error-details.js';
-import { PRODUCT } from '../../product.js';
 
-const tracer = trace.getTracer(PRODUCT.name, VERSION);
+const tracer = trace.getTracer('platform', VERSION);
 
 /**
  * The instrumentations of drivers create no spans in this context: it has the key that

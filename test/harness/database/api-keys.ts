@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { KeyMaker } from '../../../src/platform/access/key-format.js';
 import type { TestDatabase } from './database.js';
+import { PRODUCT } from '../../../src/product.js';
 
 /** A store that is not under test. */
-const OTHER_STORE = new KeyMaker(randomBytes(32));
+const OTHER_STORE = new KeyMaker(randomBytes(32), PRODUCT.keyPrefix);
 
 /** Returns a new API key of another store: well-formed, but not issued by the store under test. */
 export const unknownKey = (): string => OTHER_STORE.create();
@@ -12,7 +13,7 @@ export const unknownKey = (): string => OTHER_STORE.create();
 /** Returns what creates the API keys of a store. */
 export async function keyMakerOf(database: Pick<TestDatabase, 'query'>): Promise<KeyMaker> {
   const [row] = await database.query<{ secret: Buffer }>('SELECT secret FROM key_secret');
-  return new KeyMaker((row as { secret: Buffer }).secret);
+  return new KeyMaker((row as { secret: Buffer }).secret, PRODUCT.keyPrefix);
 }
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

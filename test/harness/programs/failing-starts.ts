@@ -1,14 +1,15 @@
 // Starts the service with each environment of the first argument, a list in JSON, in one process. Prints a list of the
 // class and the message of each error.
+import { pino } from 'pino';
 import { register } from 'prom-client';
 import { AppModule } from '../../../src/app.module.js';
 import { Settings } from '../../../src/platform/config/settings.js';
 import { locateDatabase } from '../../../src/platform/database/database-location.js';
 import { runService } from '../../../src/platform/lifecycle.js';
-import { createLogger } from '../../../src/platform/logging/logger.js';
+import { PRODUCT } from '../../../src/product.js';
 
 const log = {
-  logger: createLogger('silent', { write: () => undefined }),
+  logger: pino({ level: 'silent' }),
   print: () => undefined,
   droppedLines: () => 0,
   end: () => Promise.resolve(),
@@ -17,7 +18,7 @@ const never = new Promise<string>(() => undefined);
 const stop = { reason: never, signal: new AbortController().signal, hurried: never };
 
 async function start(env: Record<string, string>): Promise<void> {
-  const settings = new Settings(env);
+  const settings = new Settings(PRODUCT, env);
   const database = await locateDatabase(settings.database, 'service');
   await runService(AppModule, settings, database, log, stop);
 }

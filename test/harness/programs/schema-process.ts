@@ -13,6 +13,7 @@ import {
   locateDatabase,
 } from '../../../src/platform/database/database-location.js';
 import { migrate } from '../../../src/platform/database/schema/migrate.js';
+import { PRODUCT } from '../../../src/product.js';
 
 type Command = (location: DatabaseLocation, settings: DatabaseSettings) => Promise<unknown>;
 
@@ -40,7 +41,7 @@ process.on('message', ({ command, url }: { command: string; url: string }) => {
 process.once('disconnect', () => process.exit(0));
 
 async function run(command: string, url: string): Promise<unknown> {
-  const { database: settings } = new Settings({ ...process.env, DATABASE_URL: url });
+  const { database: settings } = new Settings(PRODUCT, { ...process.env, DATABASE_URL: url });
   return commands[command]?.(await locateDatabase(settings, 'command'), settings);
 }
 

@@ -18,6 +18,7 @@ import { currentRequestIds } from '../../../src/platform/http/request/request-co
 import { createLogger } from '../../../src/platform/logging/logger.js';
 import { NestLogger } from '../../../src/platform/logging/nest-logger.js';
 import { ServiceMetrics } from '../../../src/platform/metrics/service-metrics.js';
+import { PRODUCT } from '../../../src/product.js';
 
 type Environment = Record<string, string>;
 
@@ -61,7 +62,7 @@ async function serve(socket: Socket): Promise<void> {
     });
     return;
   }
-  const settings = new Settings(env);
+  const settings = new Settings(PRODUCT, env);
   const clock = {
     nowMs,
     elapsedMs: 0,
@@ -73,7 +74,7 @@ async function serve(socket: Socket): Promise<void> {
       clock.nowMs = ms;
     },
   };
-  const logger = createLogger(settings.logging.level, { write: (log) => send(socket, { log }) });
+  const logger = createLogger(settings.logging, { write: (log) => send(socket, { log }) });
   const app = await createApp(await rootOf(start), {
     settings,
     clock,

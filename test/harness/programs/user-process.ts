@@ -5,17 +5,21 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 type Embedded = typeof import('../../../src/platform/database/embedded/embedded-postgres.js');
+type Names = typeof import('../../../src/product.js');
 type Errors = typeof import('../../../src/platform/errors/start-error.js');
 
 const [build = '', dataDir = '', use] = process.argv.slice(2);
 const load = <Module>(name: string) =>
   import(pathToFileURL(join(build, 'platform', name)).href) as Promise<Module>;
 const { openEmbeddedDatabase } = await load<Embedded>('database/embedded/embedded-postgres.js');
+const { PRODUCT } = await load<Names>('../product.js');
 const { StartError } = await load<Errors>('errors/start-error.js');
+const programsFolder = `/var/cache/${PRODUCT.name}`;
+const settings = { dataDir, name: PRODUCT.database, programsFolder };
 const print = (message: object) => console.log(JSON.stringify(message));
 try {
   console.error = () => print({ waiting: true });
-  const database = await openEmbeddedDatabase(dataDir, use as 'service' | 'command');
+  const database = await openEmbeddedDatabase(settings, use as 'service' | 'command');
   const alive = setInterval(() => undefined, 1000);
   process.on('SIGTERM', () => {
     void database.close().then(() => clearInterval(alive));

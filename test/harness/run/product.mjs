@@ -30,6 +30,9 @@ export async function createProduct() {
     ['src/team.module.js', team.get('src/app.module.js') ?? ''],
     ['src/app.module.js', "export { AppModule } from './store/app.module.js';\n"],
   ]);
+  // In src/store, it is nearer to product.js.
+  const root = 'src/store/app.module.js';
+  product.set(root, String(product.get(root)).replace('../../../../src/', '../'));
   for (const name of ['categories', 'orders', 'packages/multer']) {
     // Their migrations are executed by their tests only.
     const files = [...(await compile(`examples/${name}`, `src/${name}`))].filter(

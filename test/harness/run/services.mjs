@@ -22,6 +22,7 @@ const TEMPLATE = 'test_template';
 
 /** @typedef {typeof import('../../../src/platform/database/embedded/cluster.js')} Cluster */
 /** @typedef {typeof import('../../../src/platform/database/embedded/embedded-postgres.js')} Embedded */
+/** @typedef {typeof import('../../../src/product.js')} Names */
 
 /**
  * @param {string} digest of the code that creates the schema
@@ -111,12 +112,14 @@ async function startServer(digest) {
   if ((await stat(dataDir)).uid !== process.getuid?.()) throw new Error(`${dataDir} is not ours`);
   await prepareCluster(dataDir);
   let isKept = true;
-  const database = await openEmbeddedDatabase(dataDir, 'service').catch(async () => {
-    isKept = false;
-    dataDir = await mkdtemp(join(tmpdir(), prefix));
-    await prepareCluster(dataDir);
-    return openEmbeddedDatabase(dataDir, 'service');
-  });
+  const database = await openEmbeddedDatabase(await settingsFor(dataDir), 'service').catch(
+    async () => {
+      isKept = false;
+      dataDir = await mkdtemp(join(tmpdir(), prefix));
+      await prepareCluster(dataDir);
+      return openEmbeddedDatabase(await settingsFor(dataDir), 'service');
+    },
+  );
   globalThis.stopDatabaseServer = async () => {
     await database.close();
     if (!isKept) await rm(dataDir, { recursive: true, force: true });
@@ -138,12 +141,18 @@ async function prepareCluster(dataDir) {
   const copy = join(dataDir, 'kept');
   const { ensureCluster, hasCluster } = /** @type {Cluster} */ (await load('cluster.js'));
   if (!hasCluster(dataDir)) {
-    await ensureCluster(dataDir);
+    await ensureCluster(await settingsFor(dataDir));
     if (process.platform === 'linux') {
       await promisify(execFile)('cp', ['-a', join(dataDir, 'postgres'), copy]);
     }
   }
   if (process.platform === 'linux') process.env['TEST_CLUSTER'] = copy;
+}
+
+/** Returns the settings of an embedded database of the product. @param {string} dataDir */
+async function settingsFor(dataDir) {
+  const { PRODUCT } = /** @type {Names} */ (await load('../../../product.js'));
+  return { dataDir, name: PRODUCT.database, programsFolder: `/var/cache/${PRODUCT.name}` };
 }
 
 /** @param {string} name of a file of platform/database/embedded */

@@ -1,11 +1,12 @@
 import { Module, type Type } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test, type TestingModuleBuilder } from '@nestjs/testing';
+import { pino } from 'pino';
 import { createApp } from '../../../src/platform/app.js';
 import { Settings } from '../../../src/platform/config/settings.js';
 import { PlatformModule } from '../../../src/platform/platform.module.js';
-import { createLogger } from '../../../src/platform/logging/logger.js';
 import { closeBeforeDatabases, type TestDatabase } from '../database/database.js';
+import { PRODUCT } from '../../../src/product.js';
 
 interface TestingOptions {
   database: TestDatabase;
@@ -29,10 +30,10 @@ export async function startTestingApp({
   schemaCurrent = Promise.resolve(),
   override = (module) => module,
 }: TestingOptions): Promise<{ app: NestExpressApplication; url: string }> {
-  const settings = new Settings({ DATABASE_URL: database.url, ...env });
+  const settings = new Settings(PRODUCT, { DATABASE_URL: database.url, ...env });
   const clock = { now: () => Date.now(), monotonicMs: () => performance.now() };
-  const logger = createLogger('silent', { write: () => undefined });
-  @Module({ imports: [PlatformModule, ...features] })
+  const logger = pino({ level: 'silent' });
+  @Module({ imports: [PlatformModule.forRoot(PRODUCT), ...features] })
   class Root {}
   const prepared = { settings, clock, logger, schemaCurrent };
   const app = await createApp(Root, prepared, async (root, adapter, options) => {

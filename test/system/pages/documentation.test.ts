@@ -2,6 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { Settings } from '../../../src/platform/config/settings.js';
 import { readProjectFile } from '../../harness/stack/compose-file.js';
+import { PRODUCT } from '../../../src/product.js';
 
 const ROOT = resolve(__dirname, '../../..');
 const LEFT_OUT = new Set(['node_modules', 'dist', 'reports', 'coverage', '.git', '.data']);
@@ -50,6 +51,7 @@ test.each(markdownFiles())('%s: every link leads to a file and a heading that ex
 function settingNames(): string[] {
   const names = new Set<string>();
   new Settings(
+    PRODUCT,
     new Proxy<NodeJS.ProcessEnv>({}, { get: (_, name) => void names.add(String(name)) }),
   );
   return [...names];

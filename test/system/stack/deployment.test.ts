@@ -57,7 +57,7 @@ const EXAMPLES: [file: string, settings: Record<string, unknown>, stopSeconds: n
 
 test.each(EXAMPLES)('%s gives a replica valid settings, and time to stop', (_, given, stop) => {
   const known = new Set<string>();
-  new Settings(new Proxy({}, { get: (__, name) => void known.add(String(name)) }));
+  new Settings(PRODUCT, new Proxy({}, { get: (__, name) => void known.add(String(name)) }));
   const names = Object.keys(given).filter((name) => /^(?!NODE_)[A-Z]\w*$/.test(name));
   expect([...known]).toEqual(expect.arrayContaining(names));
   // Other programs write the files, and the certificate is in a Secret.
@@ -65,13 +65,14 @@ test.each(EXAMPLES)('%s gives a replica valid settings, and time to stop', (_, g
     ([name]) => names.includes(name) && !/_FILE$|^DATABASE_URL$/.test(name),
   );
   const { server } = new Settings(
+    PRODUCT,
     Object.fromEntries(own.map(([name, value]) => [name, String(value)])),
   );
   expect(stop * 1000).toBeGreaterThan(server.shutdownDelayMs + server.shutdownGraceMs);
 });
 
 test('deploy/haproxy.cfg sends a replica more requests than it admits, and waits longer than it takes', () => {
-  const { bounds, database } = new Settings({});
+  const { bounds, database } = new Settings(PRODUCT, {});
   expect(Number(preset('REQUESTS_PER_REPLICA'))).toBeGreaterThan(bounds.maxRequestsInProgress);
   const longestMs = database.poolWaitMs + database.statementTimeoutMs + 500;
   expect(secondsIn(preset('RESPONSE_TIMEOUT')) * 1000).toBeGreaterThan(longestMs);

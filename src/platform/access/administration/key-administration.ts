@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { EntityManager, type FindOptionsWhere, IsNull } from 'typeorm';
 import { DAY_MS } from '../../config/clock.js';
 import type { StoredPlan } from '../../config/plans.js';
+import { Settings } from '../../config/settings.js';
 import { ApiKey } from '../api-key.entity.js';
 import type { Access } from '../caller.js';
 import { KeySecret } from '../key-cache/key-secret.entity.js';
@@ -10,7 +11,6 @@ import { Owner } from '../owner.entity.js';
 import { recordAction } from './operator-actions.repository.js';
 import { getOwner } from './owner-administration.js';
 import { usageByDay, usageByKey } from './usage.repository.js';
-import { PRODUCT } from '../../../product.js';
 
 /** What operators choose for an API key. Undefined: the default, or no change. */
 interface KeyProperties {
@@ -33,7 +33,10 @@ export interface IssuedKey extends ApiKey {
  */
 @Injectable()
 export class KeyAdministration {
-  constructor(private readonly database: EntityManager) {}
+  constructor(
+    private readonly database: EntityManager,
+    private readonly settings: Settings,
+  ) {}
 
   /**
    * Issues an API key and creates its owner if the owner does not exist.
@@ -48,12 +51,13 @@ export class KeyAdministration {
       const isNewOwner = (added?.raw as object[] | undefined)?.length === 1;
       const owner = await getOwner(transaction, name, 'lock', ' To create an owner, set --plan.');
       const columns = ['plan', 'limitPerMinute', 'limitPerDay'] as const;
+      const { command } = this.settings.product;
       if (plan && columns.some((column) => plan[column] !== owner[column])) {
         throw new Error(
-          `The owner "${name}" has the plan ${owner.plan} or different limits. Omit --plan, or change the plan with \`${PRODUCT.command} owners set-plan\`.`,
+          `The owner "${name}" has the plan ${owner.plan} or different limits. Omit --plan, or change the plan with \`${command} owners set-plan\`.`,
         );
       }
-      const issued = await insertKey(transaction, { owner }, properties);
+      const issued = await this.insertKey(transaction, { owner }, properties);
       const { access, expiresAt } = issued;
       const details = { plan: owner.plan, isNewOwner, access, expiresAt };
       await recordChange(transaction, 'keys issue', issued, details);
@@ -104,15 +108,16 @@ export class KeyAdministration {
     return this.database.transaction('READ COMMITTED', async (transaction) => {
       const old = await lockKey(transaction, keyId);
       if (old.status !== 'active') {
+        const { command } = this.settings.product;
         throw new Error(
-          `The key ${keyId} is ${old.status}. ${old.successorId === null ? `Issue a new one with \`${PRODUCT.command} keys issue\`.` : `Its successor is key ${old.successorId}.`}`,
+          `The key ${keyId} is ${old.status}. ${old.successorId === null ? `Issue a new one with \`${command} keys issue\`.` : `Its successor is key ${old.successorId}.`}`,
         );
       }
       const oldLifetimeMs = old.expiresAt && old.expiresAt.getTime() - old.createdAt.getTime();
       const { owner, unbanCount, firstKeyId, access, note } = old;
       const shared = { owner, unbanCount, firstKeyId: firstKeyId ?? keyId, access, note };
       const lifetime = { lifetimeMs: lifetimeMs ?? oldLifetimeMs };
-      const issued = await insertKey(transaction, shared, lifetime);
+      const issued = await this.insertKey(transaction, shared, lifetime);
       const { id: newKeyId, expiresAt } = issued;
       const endsAt = () => `least(expires_at, ${inMs(overlapMs)})`;
       await transaction.update(ApiKey, { id: keyId }, { successorId: newKeyId, expiresAt: endsAt });
@@ -156,6 +161,20 @@ export class KeyAdministration {
     if (record) return record;
     throw new Error('This store did not issue this API key. It may be mistyped or truncated.');
   }
+
+  private async insertKey(
+    transaction: EntityManager,
+    shared: Pick<ApiKey, 'owner'> & Partial<ApiKey>,
+    properties: KeyProperties,
+  ): Promise<IssuedKey> {
+    const { secret } = await transaction.findOneByOrFail(KeySecret, {});
+    const key = new KeyMaker(secret, this.settings.product.keyPrefix).create();
+    const own = { hash: Buffer.from(hashKey(key), 'hex'), hint: keyHint(key), hasProof: true };
+    const columns = { ...shared, ...own, ...columnsOf(properties) };
+    const { identifiers } = await transaction.insert(ApiKey, columns);
+    const { id } = identifiers[0] as ApiKey;
+    return Object.assign(await getKey(transaction, id), { key });
+  }
 }
 
 function findKeys(database: EntityManager, where: FindOptionsWhere<ApiKey>): Promise<ApiKey[]> {
@@ -173,20 +192,6 @@ async function lockKey(transaction: EntityManager, keyId: bigint): Promise<ApiKe
   const { ownerId: id } = await getKey(transaction, keyId);
   await transaction.findOne(Owner, { where: { id }, lock: { mode: 'pessimistic_write' } });
   return getKey(transaction, keyId);
-}
-
-async function insertKey(
-  transaction: EntityManager,
-  shared: Pick<ApiKey, 'owner'> & Partial<ApiKey>,
-  properties: KeyProperties,
-): Promise<IssuedKey> {
-  const { secret } = await transaction.findOneByOrFail(KeySecret, {});
-  const key = new KeyMaker(secret).create();
-  const own = { hash: Buffer.from(hashKey(key), 'hex'), hint: keyHint(key), hasProof: true };
-  const columns = { ...shared, ...own, ...columnsOf(properties) };
-  const { identifiers } = await transaction.insert(ApiKey, columns);
-  const { id } = identifiers[0] as ApiKey;
-  return Object.assign(await getKey(transaction, id), { key });
 }
 
 function columnsOf({ note, access, lifetimeMs }: KeyProperties) {

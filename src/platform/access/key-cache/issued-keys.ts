@@ -1,5 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
+import { Settings } from '../../config/settings.js';
 import { ApiKey } from '../api-key.entity.js';
 import { KeyMaker } from '../key-format.js';
 import { KeySecret } from './key-secret.entity.js';
@@ -11,13 +12,16 @@ export class IssuedKeys implements OnModuleInit {
   /** The hashes of API keys without a proof, about 120 bytes each. Earlier releases issued them. */
   private withoutProof!: ReadonlySet<string>;
 
-  constructor(private readonly database: EntityManager) {}
+  constructor(
+    private readonly database: EntityManager,
+    private readonly settings: Settings,
+  ) {}
 
   /** @throws the error of a query. Then the service cannot start. */
   async onModuleInit(): Promise<void> {
     const [row] = await this.database.find(KeySecret);
     if (!row) throw new Error('The table key_secret is empty. Restore it from a backup.');
-    this.maker = new KeyMaker(row.secret);
+    this.maker = new KeyMaker(row.secret, this.settings.product.keyPrefix);
     // A key that an earlier release issues later, during a rollout, is valid after a restart.
     const keys = await this.database
       .createQueryBuilder(ApiKey, 'key')
@@ -25,6 +29,10 @@ export class IssuedKeys implements OnModuleInit {
       .where({ hasProof: false })
       .getRawMany<{ hash: string }>();
     this.withoutProof = new Set(keys.map(({ hash }) => hash));
+  }
+
+  hasForm(text: string): boolean {
+    return this.maker.hasForm(text);
   }
 
   /** @param key a text with the form of an API key. @param hash its SHA-256 in hex */

@@ -1,7 +1,6 @@
 import { pipeline } from 'node:stream/promises';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import type { DataSource, QueryRunner } from 'typeorm';
-import { PRODUCT } from '../../../product.js';
 import type { PgClient } from '../pipelining/pg-client.js';
 import { migrationStatus } from '../schema/migrate.js';
 import { queryRows, type StatementRunner } from '../sql.js';
@@ -39,10 +38,11 @@ const SEQUENCES = `
   SELECT oid::regclass::text AS name, pg_sequence_last_value(oid) AS last
     FROM pg_class WHERE relkind = 'S'`;
 
-/** A service that owns an embedded server, and connections of a service's pool. */
+/** A service that owns an embedded server, and connections of a service's pool: their name has no purpose. */
 const SERVICES = `
   SELECT FROM pg_stat_activity WHERE application_name ~ '^service [0-9]+$'
-      OR application_name = $1 AND datname = current_database()`;
+      OR application_name = split_part(current_setting('application_name'), ' ', 1)
+         AND datname = current_database()`;
 
 /** The audit trail. The target keeps its own records, after those of the source. */
 const AUDIT = 'operator_actions';
@@ -122,7 +122,7 @@ const migrationsOf = async ({ dataSource }: Side): Promise<string> =>
   (await migrationStatus(dataSource)).executed.sort().join();
 
 async function checkStopped({ description }: Side, runner: StatementRunner): Promise<void> {
-  const services = await queryRows(runner, SERVICES, [PRODUCT.database]);
+  const services = await queryRows(runner, SERVICES);
   if (services.length > 0) throw new Error(`A service uses ${description}. Stop it first.`);
 }
 

@@ -13,11 +13,8 @@ import {
   runProgram,
   type ServerUser,
 } from './programs.js';
-import { PRODUCT } from '../../../product.js';
 
 const isWindows = process.platform === 'win32';
-
-export const SUPERUSER = PRODUCT.database;
 
 /** The user `nobody` on Linux. Other processes of this user can use the cluster too. */
 const NOBODY: ServerUser = { uid: 65_534, gid: 65_534 };
@@ -53,6 +50,15 @@ const SETTINGS = {
       }),
 };
 
+/** The folder and the names of an embedded database. */
+export interface EmbeddedSettings {
+  readonly dataDir: string;
+  /** The database and its superuser. */
+  readonly name: string;
+  /** Where root keeps a copy of PostgreSQL's programs. */
+  readonly programsFolder: string;
+}
+
 export const clusterIn = (dataDir: string): string => join(dataDir, 'postgres');
 
 /** Returns the path of the superuser's password: on Windows, and of earlier releases' clusters. */
@@ -68,15 +74,17 @@ export function hasCluster(dataDir: string): boolean {
 }
 
 /**
- * Creates the cluster if there is none. Returns the programs for the cluster.
- *
- * @param dataDir a folder that exists, without symbolic links
+ * Creates the cluster if there is none. Returns the programs for the cluster. The folder exists, and its
+ * path has no symbolic links.
  */
-export async function ensureCluster(dataDir: string, signal?: AbortSignal): Promise<Programs> {
-  const programs = await findPrograms(serverUser(dataDir));
+export async function ensureCluster(
+  { dataDir, name, programsFolder }: EmbeddedSettings,
+  signal?: AbortSignal,
+): Promise<Programs> {
+  const programs = await findPrograms(serverUser(dataDir), programsFolder);
   await createFolder(clusterIn(dataDir), async (created) => {
     if (programs.user) fs.chownSync(created, programs.user.uid, programs.user.gid);
-    await runProgram(programs, 'initdb', initdbArguments(dataDir), created, signal);
+    await runProgram(programs, 'initdb', initdbArguments(dataDir, name), created, signal);
   });
   return programs;
 }
@@ -91,9 +99,9 @@ function serverUser(dataDir: string): ServerUser | null {
   return { uid, gid };
 }
 
-function initdbArguments(dataDir: string): string[] {
+function initdbArguments(dataDir: string, user: string): string[] {
   return [
-    ...[`--pgdata=${WORKING_FOLDER}`, `--username=${SUPERUSER}`, '--no-instructions'],
+    ...[`--pgdata=${WORKING_FOLDER}`, `--username=${user}`, '--no-instructions'],
     ...['--encoding=UTF8', '--locale=C'],
     // Upper and lower case of all scripts, and sorting by code point: the same on all systems, and
     // after upgrades of their libraries.
@@ -124,6 +132,7 @@ export class Server {
   constructor(
     private readonly dataDir: string,
     private readonly programs: Programs,
+    private readonly name: string,
   ) {}
 
   /** Where the server listens, if it runs. */
@@ -133,7 +142,8 @@ export class Server {
     return {
       host: isWindows ? '127.0.0.1' : this.socketFolder,
       port: isWindows ? Number(lines[3]) : SOCKET_PORT,
-      user: SUPERUSER,
+      database: this.name,
+      user: this.name,
       password: fs.existsSync(password) ? fs.readFileSync(password, 'utf8').trim() : '',
       // Otherwise the environment variable PGSSLMODE could turn TLS on.
       ssl: false,

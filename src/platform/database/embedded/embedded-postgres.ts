@@ -3,9 +3,8 @@ import { existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { clusterIn, ensureCluster, Server } from './cluster.js';
+import { clusterIn, type EmbeddedSettings, ensureCluster, Server } from './cluster.js';
 import { StartError } from '../../errors/start-error.js';
-import { PRODUCT } from '../../../product.js';
 
 /** The advisory lock of the server's owner. Earlier releases use the same numbers. */
 const LOCK = [0x70657473, 2];
@@ -29,23 +28,23 @@ const TEMPORARY_MESSAGE =
 export type EmbeddedUse = 'service' | 'command';
 
 /**
- * Uses the server of the folder. Creates the cluster and starts the server if necessary.
+ * Uses the server of the folder. Creates the folder and the cluster, and starts the server, if necessary.
  *
- * @param dataDir created if missing. A relative path starts at the working directory
  * @param signal ends the start
  * @throws StartError with one line that ends with what to do, or the reason of `signal`
  */
 export async function openEmbeddedDatabase(
-  dataDir: string,
+  settings: EmbeddedSettings,
   use: EmbeddedUse,
   signal?: AbortSignal,
 ): Promise<EmbeddedDatabase> {
+  const { dataDir } = settings;
   let database: EmbeddedDatabase | undefined;
   try {
     createFolder(dataDir);
     const path = realpathSync(dataDir);
-    const programs = await ensureCluster(path, signal);
-    database = new EmbeddedDatabase(path, new Server(path, programs), use);
+    const programs = await ensureCluster({ ...settings, dataDir: path }, signal);
+    database = new EmbeddedDatabase(path, new Server(path, programs, settings.name), use);
     await database.attach(signal);
     signal?.throwIfAborted();
     return database;
@@ -103,7 +102,7 @@ class EmbeddedDatabase {
   ) {}
 
   get connection() {
-    return { ...this.server.connection, database: PRODUCT.database };
+    return this.server.connection;
   }
 
   /** Stops the server if this process owns it. */
@@ -160,8 +159,9 @@ class EmbeddedDatabase {
    */
   private async own(): Promise<string | null> {
     const { use } = this;
+    const { connection } = this;
     const session = new Client({
-      ...this.server.connection,
+      ...connection,
       // Not the service's database, so that it can be dropped.
       database: 'postgres',
       application_name: `${use} ${process.pid}`,
@@ -185,7 +185,7 @@ class EmbeddedDatabase {
       );
       const isOwner = rows[0]?.isOwner;
       if (!isOwner && use === 'service') return rows[0]?.owner ?? use;
-      await session.query(`create database "${PRODUCT.database}"`).catch((error: unknown) => {
+      await session.query(`create database "${connection.database}"`).catch((error: unknown) => {
         // It exists (42P04), or another process creates it (23505).
         if (!hasCode(error, ['42P04', '23505'])) throw error;
       });

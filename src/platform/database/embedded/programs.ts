@@ -4,10 +4,6 @@ import * as fs from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { StartError } from '../../errors/start-error.js';
-import { PRODUCT } from '../../../product.js';
-
-/** Where root keeps a copy. Every user may read this folder. Only root writes to it. */
-const SHARED_FOLDER = `/var/cache/${PRODUCT.name}`;
 
 /** Other variables may hold secrets or change how PostgreSQL works. The last ones are Windows'. */
 const ENVIRONMENT =
@@ -33,17 +29,21 @@ export interface Programs {
  * Returns the programs of this platform's npm package. Another user may not be allowed to enter the
  * checkout (`/root`). PostgreSQL resolves its own path, so this user gets a copy (61 MB).
  *
+ * @param sharedFolder for the copy
  * @throws StartError if the package is not installed
  */
-export async function findPrograms(user: ServerUser | null): Promise<Programs> {
+export async function findPrograms(
+  user: ServerUser | null,
+  sharedFolder: string,
+): Promise<Programs> {
   const packageFolder = findPackage();
   const native = join(packageFolder, 'native');
   addLinks(native);
   if (user === null) return { folder: native, user };
   const text = fs.readFileSync(join(packageFolder, 'package.json'), 'utf8');
   const { version } = JSON.parse(text) as { version: string };
-  const folder = join(SHARED_FOLDER, `postgres-binaries-${version}`);
-  fs.mkdirSync(SHARED_FOLDER, { recursive: true });
+  const folder = join(sharedFolder, `postgres-binaries-${version}`);
+  fs.mkdirSync(sharedFolder, { recursive: true });
   await createFolder(folder, (created) => {
     fs.cpSync(native, created, { recursive: true, verbatimSymlinks: true });
     execFileSync('chmod', ['-R', 'u=rwX,go=rX', created]);

@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
 import type { DatabaseSettings } from '../../config/database-settings.js';
+import type { Settings } from '../../config/settings.js';
 import { dataSourceOptions } from '../data-source-options.js';
 import type { DatabaseLocation } from '../database-location.js';
 import { StartError } from '../../errors/start-error.js';
 import { queryRows, type StatementRunner } from '../sql.js';
-import { PRODUCT } from '../../../product.js';
 
 /** The advisory lock of the process that migrates. The number is arbitrary. */
 const MIGRATION_LOCK = 7_236_114_901n;
@@ -54,7 +54,7 @@ export const SCHEMA_CURRENT = Symbol('schema-current');
 
 /** Migrates the schema, or checks that no migration is missing. @throws StartError if one is */
 export async function makeSchemaCurrent(
-  settings: DatabaseSettings,
+  { database: settings, product }: Settings,
   location: DatabaseLocation,
   logger: Logger,
   signal?: AbortSignal,
@@ -64,7 +64,7 @@ export async function makeSchemaCurrent(
     if (migrations.length > 0) logger.info({ migrations }, 'schema migrated');
   } else if (!(await isSchemaCurrent(location, settings))) {
     throw new StartError(
-      `The schema of ${location.description} is not up to date, or this role cannot read it. Run \`${PRODUCT.command} db migrate\` as the role that owns the tables.`,
+      `The schema of ${location.description} is not up to date, or this role cannot read it. Run \`${product.command} db migrate\` as the role that owns the tables.`,
     );
   }
 }

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Settings } from '../../config/settings.js';
 import type { Request } from '../request/request.js';
-import { PRODUCT } from '../../../product.js';
 
 const LOOPBACK = /^(?:localhost|::1|127(?:\.\d{1,3}){3})$/;
 /** Headers of proxies, content delivery networks and scripts. A browser that opens a page sends none. */
@@ -42,22 +41,14 @@ export class DemoKey {
       !Object.keys(headers).some((name) => FOREIGN_HEADER.test(name));
     return isLocal ? this.key : undefined;
   }
-}
 
-/**
- * Returns the text that a service with the embedded database prints when it listens: a first request,
- * or how to issue an API key if there is no demo API key.
- */
-export function welcomeText(address: string, { key, path }: DemoKey): string {
-  // A client cannot call the address for all interfaces.
-  const url = address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
-  const next =
-    key === undefined
-      ? `There is no valid demo API key. To issue an API key:
-
-  npm run --silent cli -- keys issue --owner me --plan business`
-      : `Try it:
-
-  curl -H "Authorization: Bearer ${key}" ${url}${path}`;
-  return `\n${PRODUCT.title}: ${url}\nDocumentation: ${url}/docs\n\n${next}\n`;
+  /** Returns what a service with the embedded database prints when it listens: a first request, or how to issue a key. */
+  welcomeText(address: string): string {
+    // A client cannot call the address for all interfaces.
+    const url = address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+    const next = this.key
+      ? `Try it:\n\n  curl -H "Authorization: Bearer ${this.key}" ${url}${this.path}`
+      : `There is no valid demo API key. To issue an API key:\n\n  npm run --silent cli -- keys issue --owner me --plan business`;
+    return `\n${this.settings.product.title}: ${url}\nDocumentation: ${url}/docs\n\n${next}\n`;
+  }
 }

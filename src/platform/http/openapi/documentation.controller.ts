@@ -15,13 +15,13 @@ import {
 } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { Public } from '../request/public.decorator.js';
+import type { Product } from '../../config/product.js';
 import { Settings } from '../../config/settings.js';
 import type { Request, Response } from '../request/request.js';
 import { DemoKey } from './demo-key.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { DocumentationGuard } from './documentation.guard.js';
 import { InterfaceDescription } from './interface-description.js';
-import { PRODUCT } from '../../../product.js';
 
 const { resolve } = createRequire(import.meta.url);
 const START = 'start-swagger-ui.js';
@@ -65,7 +65,7 @@ export class DocumentationController {
     response
       .type('html')
       .setHeader('Content-Security-Policy', `${CONTENT_SECURITY_POLICY}${targets}`);
-    return docsPage(this.demoKey.for(request));
+    return docsPage(this.settings.product, this.demoKey.for(request));
   }
 
   @Get(REDIRECTS)
@@ -104,15 +104,15 @@ function compressed(name: string): Buffer {
 }
 
 /** Returns the page. Its URLs are relative to /docs, so that a proxy can add a path prefix. */
-function docsPage(demoKey = ''): string {
+function docsPage({ title, command }: Product, demoKey = ''): string {
   const notice = demoKey
     ? 'The demo API key of this service is filled in. Open an operation and select Execute.'
-    : `Every operation needs an API key. The operator of this service issues one with <code>${PRODUCT.command} keys issue</code>. Select Authorize and paste it.`;
+    : `Every operation needs an API key. The operator of this service issues one with <code>${command} keys issue</code>. Select Authorize and paste it.`;
   return `<!doctype html>
 <html lang="en">
   <meta charset="utf-8">
   <meta name="viewport" content="width=device-width, initial-scale=1">
-  <title>${PRODUCT.title}: interface</title>
+  <title>${title}: interface</title>
   <link rel="icon" href="docs/favicon-32x32.png">
   <link rel="stylesheet" href="docs/swagger-ui.css">
   <link rel="stylesheet" href="docs/index.css">

@@ -14,7 +14,12 @@ import { dump } from 'js-yaml';
 import { MAX_BODY_BYTES, MAX_BODY_VALUES } from '../../config/bounds.js';
 import { Clock } from '../../config/clock.js';
 import { Settings } from '../../config/settings.js';
-import { codeOfStatus, SERVICE_CODES, UNSUPPORTED_EXPECT } from '../../errors/catalogue.js';
+import {
+  codeOfStatus,
+  invalidKeyMessage,
+  SERVICE_CODES,
+  UNSUPPORTED_EXPECT,
+} from '../../errors/catalogue.js';
 import type { BodyLimits } from '../body/body-limit.decorator.js';
 import {
   HEADER_COMPONENTS,
@@ -23,8 +28,7 @@ import {
   REQUEST_HEADERS,
 } from '../request/headers.js';
 import { errorExample } from './api.decorators.js';
-import { SERVICE_DESCRIPTION } from './service-description.js';
-import { PRODUCT } from '../../../product.js';
+import { serviceDescription } from './service-description.js';
 
 const VERSION_PATH = '/v1';
 type ErrorExample = ReturnType<typeof errorExample>;
@@ -56,11 +60,12 @@ export class InterfaceDescription {
 
   /** Reads the decorators of all routes. */
   read(app: INestApplication): void {
+    const { product } = this.settings;
     const outline = new DocumentBuilder()
       .setOpenAPIVersion('3.0.3')
-      .setTitle(PRODUCT.title)
-      .setDescription(SERVICE_DESCRIPTION)
-      .setVersion(PRODUCT.interfaceVersion)
+      .setTitle(product.title)
+      .setDescription(serviceDescription(product))
+      .setVersion(product.interfaceVersion)
       .setLicense('MIT', 'https://opensource.org/license/mit')
       .addBearerAuth({ type: 'http', bearerFormat: 'API key' }, 'apiKey')
       .addSecurityRequirements('apiKey')
@@ -69,7 +74,7 @@ export class InterfaceDescription {
     outline.addServer(publicUrl + VERSION_PATH, publicUrl ? 'Production' : 'This server');
     if (stagingUrl) outline.addServer(stagingUrl + VERSION_PATH, 'Staging');
     this.routes = SwaggerModule.createDocument(app, outline.build());
-    const name = `Operator of the ${PRODUCT.title}`;
+    const name = `Operator of the ${product.title}`;
     this.routes.info.contact = publicUrl ? { name, url: publicUrl } : { name };
     this.current();
   }
@@ -101,7 +106,7 @@ export class InterfaceDescription {
       const isVersioned = path.startsWith(`${VERSION_PATH}/`);
       const item = (paths[isVersioned ? path.slice(VERSION_PATH.length) : path] ??= {});
       if (!isVersioned) item['servers'] = [{ url: this.settings.server.publicUrl ?? '/' }];
-      item[method] = describeOperation(method, operation, responses);
+      item[method] = this.describeOperation(method, operation, responses);
     }
     const declared = JSON.stringify([paths, responses]).matchAll(/"code":"(\w+)"/g);
     const codes = new Set([...SERVICE_CODES, ...Array.from(declared, ([, code = '']) => code)]);
@@ -111,6 +116,78 @@ export class InterfaceDescription {
     const tags = [...new Set(operations.flatMap(({ operation }) => operation.tags ?? []))];
     const names = tags.map((name) => ({ name }));
     return { openapi, info, servers, security, tags: names, paths, components: added };
+  }
+
+  /**
+   * Returns the operation with what every operation has: headers, 304 for reads, and the errors of the
+   * guards and the server. Adds responses that operations share, by name, to `shared`.
+   */
+  private describeOperation(
+    method: string,
+    operation: OperationObject,
+    shared: Record<string, ResponseObject>,
+  ): OperationObject {
+    const parameters = (operation.parameters ?? []) as ParameterObject[];
+    const { security = [] } = operation;
+    const { content } = (operation.requestBody ?? {}) as { content?: object };
+    const limits = (operation as { 'x-body-limits'?: BodyLimits })['x-body-limits'];
+    const isRead = method === 'get';
+    const isDeprecated = 'x-sunset' in operation;
+    const isIdempotent = parameters.some(
+      ({ name }) => name === REQUEST_HEADERS.idempotencyKey.name,
+    );
+    const isPublic = security.some((scheme) => Object.keys(scheme).length === 0);
+    const codes = [
+      ...EVERY_OPERATION,
+      ...(isPublic ? [] : ['missing_api_key', 'invalid_api_key']),
+      ...(isRead ? [] : ['read_only_api_key']),
+      ...(content ? ['payload_too_large'] : []),
+      ...(content && 'application/json' in content
+        ? ['malformed_json', 'unsupported_media_type']
+        : []),
+      ...(isIdempotent ? ['idempotency_key_in_progress', 'idempotency_key_reused'] : []),
+      ...(isDeprecated ? ['endpoint_removed'] : []),
+    ];
+    const { keyPrefix } = this.settings.product;
+    const messages: Partial<Record<string, string>> = {
+      invalid_api_key: invalidKeyMessage(keyPrefix),
+    };
+    const examples = codes.map((code) => errorExample(code, messages[code]));
+    const errors = [...examples.map((example) => withLimits(example, limits)), UNKNOWN_EXPECT];
+    const occasionsOf = (status: number, ...occasions: Occasion[]): Occasion[] =>
+      isDeprecated && AFTER_DEPRECATION.includes(status) ? ['deprecated', ...occasions] : occasions;
+
+    const responses: OperationObject['responses'] = {
+      default: { $ref: '#/components/responses/NoSuchOperation' },
+    };
+    const ofFeature = operation.responses as Record<string, ResponseObject>;
+    for (const [name, declared] of Object.entries(ofFeature)) {
+      const status = Number(name);
+      if (status >= 400) errors.push(...declaredErrors(status, declared));
+      else {
+        const kinds: Occasion[] = isRead ? ['read'] : isIdempotent ? ['idempotent'] : [];
+        const headers = {
+          ...headersOn(occasionsOf(status, 'always', ...kinds)),
+          ...declared.headers,
+        };
+        responses[name] = { ...declared, headers };
+        if (isRead && status === 200) responses[304] = NOT_CHANGED;
+      }
+    }
+    for (const status of new Set(errors.map((error) => error.status))) {
+      const ofStatus = errors.filter((error) => error.status === status);
+      const response = errorResponse(ofStatus, ...occasionsOf(status));
+      const name = STATUS_CODES[status]?.replaceAll(' ', '') ?? String(status);
+      shared[name] ??= response;
+      const isShared = isDeepStrictEqual(shared[name], response);
+      responses[status] = isShared ? { $ref: `#/components/responses/${name}` } : response;
+    }
+    return {
+      ...operation,
+      ...(isDeprecated && { deprecated: true }),
+      parameters: [...parameters, ...(isRead ? [REQUEST_HEADERS.ifNoneMatch] : [])],
+      responses,
+    };
   }
 }
 
@@ -125,71 +202,6 @@ function errorSchema(codes: string[]): SchemaObject {
     },
     required: ['code', 'message', 'status'],
     additionalProperties: false,
-  };
-}
-
-/**
- * Returns the operation with what every operation has: headers, 304 for reads, and the errors of the
- * guards and the server. Adds responses that operations share, by name, to `shared`.
- */
-function describeOperation(
-  method: string,
-  operation: OperationObject,
-  shared: Record<string, ResponseObject>,
-): OperationObject {
-  const parameters = (operation.parameters ?? []) as ParameterObject[];
-  const { security = [] } = operation;
-  const { content } = (operation.requestBody ?? {}) as { content?: object };
-  const limits = (operation as { 'x-body-limits'?: BodyLimits })['x-body-limits'];
-  const isRead = method === 'get';
-  const isDeprecated = 'x-sunset' in operation;
-  const isIdempotent = parameters.some(({ name }) => name === REQUEST_HEADERS.idempotencyKey.name);
-  const isPublic = security.some((scheme) => Object.keys(scheme).length === 0);
-  const codes = [
-    ...EVERY_OPERATION,
-    ...(isPublic ? [] : ['missing_api_key', 'invalid_api_key']),
-    ...(isRead ? [] : ['read_only_api_key']),
-    ...(content ? ['payload_too_large'] : []),
-    ...(content && 'application/json' in content
-      ? ['malformed_json', 'unsupported_media_type']
-      : []),
-    ...(isIdempotent ? ['idempotency_key_in_progress', 'idempotency_key_reused'] : []),
-    ...(isDeprecated ? ['endpoint_removed'] : []),
-  ];
-  const errors = [...codes.map((code) => withLimits(errorExample(code), limits)), UNKNOWN_EXPECT];
-  const occasionsOf = (status: number, ...occasions: Occasion[]): Occasion[] =>
-    isDeprecated && AFTER_DEPRECATION.includes(status) ? ['deprecated', ...occasions] : occasions;
-
-  const responses: OperationObject['responses'] = {
-    default: { $ref: '#/components/responses/NoSuchOperation' },
-  };
-  const ofFeature = operation.responses as Record<string, ResponseObject>;
-  for (const [name, declared] of Object.entries(ofFeature)) {
-    const status = Number(name);
-    if (status >= 400) errors.push(...declaredErrors(status, declared));
-    else {
-      const kinds: Occasion[] = isRead ? ['read'] : isIdempotent ? ['idempotent'] : [];
-      const headers = {
-        ...headersOn(occasionsOf(status, 'always', ...kinds)),
-        ...declared.headers,
-      };
-      responses[name] = { ...declared, headers };
-      if (isRead && status === 200) responses[304] = NOT_CHANGED;
-    }
-  }
-  for (const status of new Set(errors.map((error) => error.status))) {
-    const ofStatus = errors.filter((error) => error.status === status);
-    const response = errorResponse(ofStatus, ...occasionsOf(status));
-    const name = STATUS_CODES[status]?.replaceAll(' ', '') ?? String(status);
-    shared[name] ??= response;
-    const isShared = isDeepStrictEqual(shared[name], response);
-    responses[status] = isShared ? { $ref: `#/components/responses/${name}` } : response;
-  }
-  return {
-    ...operation,
-    ...(isDeprecated && { deprecated: true }),
-    parameters: [...parameters, ...(isRead ? [REQUEST_HEADERS.ifNoneMatch] : [])],
-    responses,
   };
 }
 

@@ -1,5 +1,5 @@
 import { PLAN_LIMITS } from '../../config/plans.js';
-import { PRODUCT } from '../../../product.js';
+import type { Product } from '../../config/product.js';
 
 const PLANS = Object.entries(PLAN_LIMITS).map(([plan, limits]) => {
   const numbers = limits && [limits.perMinute, limits.perDay].map((n) => n.toLocaleString('en-US'));
@@ -7,8 +7,9 @@ const PLANS = Object.entries(PLAN_LIMITS).map(([plan, limits]) => {
 });
 
 /** The introduction in Markdown. A paragraph is one line, because Swagger UI shows line breaks. */
-export const SERVICE_DESCRIPTION = `
-${PRODUCT.summary}
+export const serviceDescription = ({ summary }: Product): string =>
+  `
+${summary}
 
 Requests and responses are JSON in UTF-8, including errors. Identifiers are 64-bit integers, and JavaScript's \`JSON.parse\` rounds those above 2^53.
 

@@ -1,6 +1,5 @@
 import type { HeaderObject, HeadersObject } from '@nestjs/swagger';
 import type { ErrorCode } from '../../errors/catalogue.js';
-import { PRODUCT } from '../../../product.js';
 
 // All headers of the interface. The interface description and CORS read them here.
 
@@ -39,7 +38,7 @@ const RESPONSE_HEADERS: Record<string, Header> = {
   'WWW-Authenticate': [
     ['missing_api_key', 'invalid_api_key', 'read_only_api_key'],
     'RFC 6750.',
-    `Bearer realm="${PRODUCT.realm}"`,
+    'Bearer realm="api"',
   ],
   Allow: ['method_not_allowed', 'The methods that the path allows.', 'GET, HEAD, OPTIONS'],
   'Accept-Encoding': ['unsupported_media_type', 'The body was compressed.', 'identity'],

@@ -7,6 +7,7 @@ import {
   Inject,
 } from '@nestjs/common';
 import { FILTER_CATCH_EXCEPTIONS } from '@nestjs/common/internal';
+import { Settings } from '../../config/settings.js';
 import { codeOfStatus, ERRORS } from '../../errors/catalogue.js';
 import { ServiceError, serviceUnavailable } from '../../errors/service-error.js';
 import { requestOf, responseOf } from '../request/request-context.js';
@@ -18,13 +19,29 @@ type Translator = (exception: unknown) => ServiceError | undefined;
 /** The token of the translators. */
 export const TRANSLATORS = Symbol('translators');
 
+/** Codes that are errors of RFC 6750, section 3.1. Another 401 has a challenge without an error. */
+const BEARER_ERRORS = new Map([
+  ['invalid_api_key', ', error="invalid_token"'],
+  ['read_only_api_key', ', error="insufficient_scope"'],
+]);
+
 /** Sends every exception as an Error. Only the log line of the request contains the cause. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
-  constructor(@Inject(TRANSLATORS) private readonly translators: readonly Translator[]) {}
+  constructor(
+    @Inject(TRANSLATORS) private readonly translators: readonly Translator[],
+    private readonly settings: Settings,
+  ) {}
 
   catch(exception: unknown, host: ArgumentsHost): void {
-    sendError(responseOf(host), serviceErrorOf(exception, this.translators));
+    const response = responseOf(host);
+    const error = serviceErrorOf(exception, this.translators);
+    const parameter = BEARER_ERRORS.get(error.code) ?? (error.status === 401 ? '' : undefined);
+    const name = 'WWW-Authenticate';
+    if (parameter !== undefined && !response.headersSent && !response.hasHeader(name)) {
+      response.setHeader(name, `Bearer realm="${this.settings.product.realm}"${parameter}`);
+    }
+    sendError(response, error);
   }
 }
 

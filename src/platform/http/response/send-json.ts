@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import type { ServiceError } from '../../errors/service-error.js';
 import { jsonText } from './json-text.js';
 import type { Request, Response } from '../request/request.js';
-import { PRODUCT } from '../../../product.js';
 
 const JSON_TYPE = 'application/json';
 
@@ -43,7 +42,6 @@ export function sendNothing(response: Response): void {
 
 /** Headers that a status requires (RFC 9110, RFC 6585), unless the error or the handler sets them. */
 const REQUIRED_HEADERS = new Map<number, [name: string, value: string]>([
-  [401, ['WWW-Authenticate', `Bearer realm="${PRODUCT.realm}"`]],
   // Empty: the service does not know which methods a handler would accept.
   [405, ['Allow', '']],
   [429, ['Retry-After', '60']],

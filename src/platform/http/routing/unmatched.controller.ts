@@ -3,7 +3,7 @@ import { PATH_METADATA } from '@nestjs/common/internal';
 import { Reflector } from '@nestjs/core';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { IRoute } from 'express';
-import { READ_ONLY_KEY, ServiceError } from '../../errors/service-error.js';
+import { ServiceError } from '../../errors/service-error.js';
 import { EVERY_PATH, exceedsAccess } from '../request/request-context.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
 
@@ -24,7 +24,7 @@ export class UnmatchedController {
     if (methods.length === 0) {
       if (!exceedsAccess(request)) return next();
       // What packages mount may do more than read. It does not know the access of an API key.
-      throw isMounted(request) ? READ_ONLY_KEY : new ServiceError('route_not_found');
+      throw new ServiceError(isMounted(request) ? 'read_only_api_key' : 'route_not_found');
     }
     const allow = methods.join(', ');
     response.setHeader('Allow', allow);

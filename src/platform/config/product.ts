@@ -1,0 +1,23 @@
+/** The names of the product. The root passes them to the platform. */
+export interface Product {
+  /** In the folder that programs of the embedded database may share. */
+  readonly name: string;
+  /** The title of the interface description. */
+  readonly title: string;
+  /** The first sentences of the interface description. */
+  readonly summary: string;
+  /** The version of the interface. That of the service is in package.json. */
+  readonly interfaceVersion: string;
+  /** Letters, digits and `_`. API keys that were issued with another prefix become invalid. */
+  readonly keyPrefix: string;
+  /** In the header `WWW-Authenticate`. */
+  readonly realm: string;
+  /** The command for operators, which the image and `postinstall` of package.json install. */
+  readonly command: string;
+  /** The embedded database and its user, and the name of connections in pg_stat_activity. */
+  readonly database: string;
+  /** The start of the names of metrics. */
+  readonly metricsPrefix: string;
+  /** The default of REDIS_PREFIX. */
+  readonly redisPrefix: string;
+}
