@@ -18,7 +18,8 @@ const ALLOWED = {
   'http/routing': ['config', 'errors', 'http/request'],
   'http/response': ['config', 'errors', 'http/request'],
   'http/paging': ['errors', 'http/response', 'http/validation'],
-  http: ['config', 'errors'],
+  http: ['config', 'errors', 'demo/demo-key'],
+  demo: ['config', 'database', 'http/request'],
   access: ['config', 'database', 'errors', 'http/request'],
   'rate-limit': [
     ...['config', 'errors', 'logging', 'tracing', 'http/request'],
@@ -64,7 +65,7 @@ export default {
     ]),
     rule('cli-imports-no-feature', '^src/cli/', '^src/(?!(?:platform|cli)/)', [...[APP, PRODUCT]]),
     rule('demo-and-cli-import-no-http', '^src/(?:demo|cli)/', '^src/platform/http/', [
-      ...['http/response/json-text', 'http/openapi/demo-key'].map(platform),
+      platform('http/response/json-text'),
     ]),
     // Controller, service, repository, entity, in this order.
     rule('feature-controller', `${FEATURE}.+\\.controller\\.ts$`, '\\.repository\\.ts$'),

@@ -3,7 +3,7 @@ import { recordAction } from '../platform/access/administration/operator-actions
 import { Command } from '../platform/commands/command.decorator.js';
 import { Operator } from '../platform/commands/operator.js';
 import { Settings } from '../platform/config/settings.js';
-import { findDemo } from '../platform/access/administration/demo-owner.js';
+import { findDemo } from '../platform/demo/demo-owner.js';
 import { copyTables } from '../platform/database/copy/copy-tables.js';
 import { DatabaseLocation, locateDatabase } from '../platform/database/database-location.js';
 import { hasCluster } from '../platform/database/embedded/cluster.js';

@@ -11,7 +11,7 @@ import { Owner } from '../platform/access/owner.entity.js';
 import { Settings } from '../platform/config/settings.js';
 import { readTextFile } from '../platform/config/text-file.js';
 import { DatabaseLocation } from '../platform/database/database-location.js';
-import { DemoKey } from '../platform/http/openapi/demo-key.js';
+import { DemoKey } from '../platform/demo/demo-key.js';
 import { addDemoAnimals } from './demo.repository.js';
 
 const DEMO_OWNER = 'demo';

@@ -12,7 +12,10 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import type { Settings } from './config/settings.js';
-import { NoDocumentationController } from './http/openapi/documentation.controller.js';
+import {
+  DocumentationController,
+  NoDocumentationController,
+} from './http/openapi/documentation.controller.js';
 import { InterfaceDescription } from './http/openapi/interface-description.js';
 import { decoratedTargets } from './http/request/request-context.js';
 import { PublicUrl } from './http/request/public-url.js';
@@ -43,8 +46,8 @@ export async function createApp(
   // The providers exist when the first request arrives.
   const record = (instance: unknown) => recordCaughtErrors(instance, () => app.get(TRANSLATORS));
   const adapter = new RESPONSE(settings, (type) => app.get(type));
-  const controllers = settings.server.docs ? [] : [NoDocumentationController];
-  const module = withPrepared(root, prepared, controllers);
+  const docs = settings.server.docs ? DocumentationController : NoDocumentationController;
+  const module = withPrepared(root, prepared, docs);
   const app: NestExpressApplication = await create(module, adapter, {
     // BodyGuard reads the body, after the guards that can reject the request.
     bodyParser: false,

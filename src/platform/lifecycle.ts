@@ -15,7 +15,7 @@ import type { DatabaseLocation } from './database/database-location.js';
 import { makeSchemaCurrent } from './database/schema/migrate.js';
 import { StartError } from './errors/start-error.js';
 import { Readiness } from './health/readiness.js';
-import { DemoKey } from './http/openapi/demo-key.js';
+import { DemoKey } from './demo/demo-key.js';
 import { addressOf } from './http/request/public-url.js';
 import { ResponseHooks } from './http/response/response-hooks.js';
 import { ConnectionsMiddleware } from './http/server/connections.middleware.js';

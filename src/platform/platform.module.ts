@@ -11,8 +11,7 @@ import { EventsModule } from './events/events.module.js';
 import { HealthController } from './health/health.controller.js';
 import { Readiness } from './health/readiness.js';
 import { ArrivingBodies } from './http/body/arriving-bodies.js';
-import { DemoKey } from './http/openapi/demo-key.js';
-import { DocumentationController } from './http/openapi/documentation.controller.js';
+import { DemoKey } from './demo/demo-key.js';
 import { InterfaceDescription } from './http/openapi/interface-description.js';
 import { PublicUrl } from './http/request/public-url.js';
 import { TRANSLATORS } from './http/response/error.filter.js';
@@ -44,7 +43,7 @@ import { RateLimitModule } from './rate-limit/rate-limit.module.js';
     RateLimitModule,
     EventsModule,
   ],
-  controllers: [HealthController, DocumentationController, UnmatchedController],
+  controllers: [HealthController, UnmatchedController],
   providers: [
     DemoKey,
     InterfaceDescription,
@@ -64,7 +63,7 @@ import { RateLimitModule } from './rate-limit/rate-limit.module.js';
     { provide: APP_FILTER, useClass: FILTER },
   ],
   // Every module can inject these.
-  exports: [DemoKey, ClsModule, PublicUrl, RateLimitModule, Readiness],
+  exports: [DemoKey, InterfaceDescription, ClsModule, PublicUrl, RateLimitModule, Readiness],
 })
 export class PlatformModule {
   /** @param product the names that the team has chosen */

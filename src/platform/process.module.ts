@@ -30,11 +30,7 @@ const PREPARED = Symbol('prepared');
 const prepared = { token: PREPARED, optional: true };
 
 /** Returns the root module for an application that uses what its process has prepared. */
-export function withPrepared(
-  root: Type,
-  values: Prepared,
-  controllers: Type[] = [],
-): DynamicModule {
+export function withPrepared(root: Type, values: Prepared, ...controllers: Type[]): DynamicModule {
   const providers = [{ provide: PREPARED, useValue: values }];
   return { module: root, global: true, providers, controllers, exports: [PREPARED] };
 }

@@ -10,7 +10,6 @@ import {
   Redirect,
   Req,
   Res,
-  UseGuards,
   VERSION_NEUTRAL,
 } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
@@ -18,9 +17,8 @@ import { Public } from '../request/public.decorator.js';
 import type { Product } from '../../config/product.js';
 import { Settings } from '../../config/settings.js';
 import type { Request, Response } from '../request/request.js';
-import { DemoKey } from './demo-key.js';
+import { DemoKey } from '../../demo/demo-key.js';
 import { ServiceError } from '../../errors/service-error.js';
-import { DocumentationGuard } from './documentation.guard.js';
 import { InterfaceDescription } from './interface-description.js';
 
 const { resolve } = createRequire(import.meta.url);
@@ -43,7 +41,6 @@ const CONTENT_SECURITY_POLICY =
  * guard counts or rejects.
  */
 @Public()
-@UseGuards(DocumentationGuard)
 @ApiExcludeController()
 @Controller({ version: VERSION_NEUTRAL })
 export class DocumentationController {
@@ -123,7 +120,7 @@ function docsPage({ title, command }: Product, demoKey = ''): string {
 </html>`;
 }
 
-/** With `DOCS=false`, 404 for the other methods of its paths too, which UnmatchedController would not allow. */
+/** Replaces it with `DOCS=false`: 404 for all methods. */
 @Public()
 @ApiExcludeController()
 @Controller({ version: VERSION_NEUTRAL })

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Settings } from '../../config/settings.js';
-import type { Request } from '../request/request.js';
+import { Settings } from '../config/settings.js';
+import type { Request } from '../http/request/request.js';
 
 const LOOPBACK = /^(?:localhost|::1|127(?:\.\d{1,3}){3})$/;
 /** Headers of proxies, content delivery networks and scripts. A browser that opens a page sends none. */
