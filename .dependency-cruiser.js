@@ -11,6 +11,7 @@ const ALLOWED = {
   'database/embedded': ['errors/start-error'],
   logging: ['config'],
   tracing: ['config', 'logging'],
+  metrics: ['config', 'database'],
   database: ['config', 'errors', 'logging', 'tracing'],
   'http/request': ['config', 'errors'],
   'http/body': ['config', 'errors', 'http/request', 'http/response'],
@@ -20,13 +21,13 @@ const ALLOWED = {
   'http/paging': ['errors', 'http/response', 'http/validation'],
   http: ['config', 'errors', 'demo/demo-key'],
   demo: ['config', 'database', 'http/request'],
-  access: ['config', 'database', 'errors', 'http/request'],
+  access: ['config', 'database', 'errors', 'http/request', 'metrics'],
   'rate-limit': [
-    ...['config', 'errors', 'logging', 'tracing', 'http/request'],
+    ...['config', 'errors', 'logging', 'metrics', 'tracing', 'http/request'],
     ...['caller', 'authenticator', 'usage/key-usage'].map((f) => `access/${f}`),
   ],
   idempotency: ['config', 'database', 'errors', 'http'],
-  events: ['config', 'database', 'errors'],
+  events: ['config', 'database', 'errors', 'metrics'],
 };
 
 const PRODUCT = '^src/product\\.ts$';

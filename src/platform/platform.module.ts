@@ -63,7 +63,15 @@ import { RateLimitModule } from './rate-limit/rate-limit.module.js';
     { provide: APP_FILTER, useClass: FILTER },
   ],
   // Every module can inject these.
-  exports: [DemoKey, InterfaceDescription, ClsModule, PublicUrl, RateLimitModule, Readiness],
+  exports: [
+    DemoKey,
+    InterfaceDescription,
+    ClsModule,
+    PublicUrl,
+    RateLimitModule,
+    Readiness,
+    ServiceMetrics,
+  ],
 })
 export class PlatformModule {
   /** @param product the names that the team has chosen */

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { ServiceMetrics } from '../metrics/service-metrics.js';
 import { ApiKey } from './api-key.entity.js';
 import { Authenticator } from './authenticator.js';
 import { IssuedKeys } from './key-cache/issued-keys.js';
@@ -20,4 +21,13 @@ import { KeyUsageRepository } from './usage/key-usage.repository.js';
   ],
   exports: [Authenticator, KeyCache, KeyUsage],
 })
-export class AccessModule {}
+export class AccessModule {
+  constructor(metrics: ServiceMetrics, { statistics }: KeyCache) {
+    metrics.add(
+      'key_lookups_total',
+      'Uses of cached API keys, queries for API keys, and uses of stale API keys while the database was unreachable, by source',
+      () => statistics,
+      ['source'],
+    );
+  }
+}

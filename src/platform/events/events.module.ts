@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { ServiceMetrics } from '../metrics/service-metrics.js';
 import { EventDelivery } from './event-delivery.js';
 import { Events } from './events.js';
 import { EventsRepository } from './events.repository.js';
@@ -12,4 +13,13 @@ import { OutboxEvent } from './outbox-event.entity.js';
   providers: [EventDelivery, Events, EventsRepository],
   exports: [EventDelivery, Events],
 })
-export class EventsModule {}
+export class EventsModule {
+  constructor(metrics: ServiceMetrics, { attempts }: EventDelivery) {
+    metrics.add(
+      'event_attempts_total',
+      'Attempts to handle an event, by outcome. A parked event has failed in all its attempts',
+      () => attempts,
+      ['outcome'],
+    );
+  }
+}

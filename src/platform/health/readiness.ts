@@ -2,6 +2,7 @@ import { setImmediate, setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { Settings } from '../config/settings.js';
 import { DatabaseProbe } from '../database/pools/database-probe.js';
+import { ServiceMetrics } from '../metrics/service-metrics.js';
 import { LimitStorage } from '../rate-limit/limit-storage.js';
 
 /** Whether this replica can serve requests, and the checks that decide it. */
@@ -30,10 +31,32 @@ export class Readiness {
   >();
   private shuttingDown = false;
 
-  constructor(database: DatabaseProbe, { circuit }: LimitStorage, settings: Settings) {
+  constructor(
+    database: DatabaseProbe,
+    { circuit }: LimitStorage,
+    settings: Settings,
+    metrics: ServiceMetrics,
+  ) {
     const limitMs = settings.database.readinessTimeoutMs;
     this.add('database', { required: true, limitMs, check: () => database.state() });
     if (circuit) this.add('redis', { check: () => !circuit.isOpen });
+    metrics.add('ready', '1 while this replica is ready for requests, else 0', async () =>
+      Number((await this.report()).status !== 'unavailable'),
+    );
+    metrics.add(
+      'component_up',
+      '1 while a component of the service responds, or the database accepts writes, else 0',
+      async () => {
+        const { shutdown: _, ...states } = (await this.report()).checks;
+        const values = Object.entries(states).map(([name, state]) => [name, +(state !== 'down')]);
+        const { database } = states;
+        return {
+          ...(Object.fromEntries(values) as Record<string, number>),
+          ...(database && { database_writes: Number(database === 'up') }),
+        };
+      },
+      ['component'],
+    );
   }
 
   /**

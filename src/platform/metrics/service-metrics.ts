@@ -1,65 +1,23 @@
 import { Injectable } from '@nestjs/common';
-import { collectDefaultMetrics, Counter, Gauge, Histogram, register, Registry } from 'prom-client';
-import { KeyCache } from '../access/key-cache/key-cache.js';
+import { collectDefaultMetrics, Counter, Gauge, register, Registry } from 'prom-client';
 import { BoundedPool } from '../database/pools/bounded-pool.js';
-import { EventDelivery } from '../events/event-delivery.js';
-import { Readiness } from '../health/readiness.js';
 import { Settings } from '../config/settings.js';
-import type { Request } from '../http/request/request.js';
-import { LimitStorage } from '../rate-limit/limit-storage.js';
-
-/** Callers can invent methods. As OpenTelemetry specifies, all others share one label. */
-const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** A value or, by the values of the first label, those of the next ones. */
 type Values = number | { readonly [label: string]: Values };
 type Read = () => Values | Promise<Values>;
 
-/** The metrics of the service. A label never holds an owner, an API key or a raw path. */
+/** The metrics of the service, which their owners register. A label never holds an owner, an API key or a raw path. */
 @Injectable()
 export class ServiceMetrics {
   /** Not the default registry, because the tests run several applications in one process. */
-  private readonly registry = new Registry();
+  readonly registry = new Registry();
 
-  private readonly requests = new Histogram({
-    name: 'http_server_request_duration_seconds',
-    help: 'Time from the end of a request head to the end of its response',
-    labelNames: ['http_request_method', 'http_route', 'http_response_status_code'],
-    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
-    registers: [this.registry],
-  });
-
+  /** Registers the metrics of the pool, because its module belongs to commands too, which have none. */
   constructor(
-    readiness: Readiness,
-    pool: BoundedPool,
-    { attempts }: EventDelivery,
-    { statistics: keys }: KeyCache,
-    { circuit }: LimitStorage,
     private readonly settings: Settings,
+    pool: BoundedPool,
   ) {
-    this.add('ready', '1 while this replica is ready for requests, else 0', async () =>
-      Number((await readiness.report()).status !== 'unavailable'),
-    );
-    this.add(
-      'component_up',
-      '1 while a component of the service responds, or the database accepts writes, else 0',
-      async () => {
-        const { shutdown: _, ...states } = (await readiness.report()).checks;
-        const values = Object.entries(states).map(([name, state]) => [name, +(state !== 'down')]);
-        const { database } = states;
-        return {
-          ...(Object.fromEntries(values) as Record<string, number>),
-          ...(database && { database_writes: Number(database === 'up') }),
-        };
-      },
-      ['component'],
-    );
-    this.add(
-      'event_attempts_total',
-      'Attempts to handle an event, by outcome. A parked event has failed in all its attempts',
-      () => attempts,
-      ['outcome'],
-    );
     this.add(
       'db_client_connection_count',
       'Connections of the pool, by state',
@@ -71,29 +29,6 @@ export class ServiceMetrics {
       'Uses of the pool that wait for a connection: a batch of up to 32 statements, a query or a transaction',
       () => pool.waitingCount,
     );
-    this.add(
-      'key_lookups_total',
-      'Uses of cached API keys, queries for API keys, and uses of stale API keys while the database was unreachable, by source',
-      () => ({ cache: keys.hits, database: keys.queries, stale: keys.stale }),
-      ['source'],
-    );
-    if (!circuit) return;
-    this.add(
-      'redis_circuit_open',
-      '1 while this process counts requests itself because Redis cannot be used, else 0',
-      () => Number(circuit.isOpen),
-    );
-    this.add(
-      'redis_failures_total',
-      'Commands to Redis that failed, including probes, by reason',
-      () => circuit.failures,
-      ['reason'],
-    );
-  }
-
-  observeRequest(request: Request, route: string, status: number, durationMs: number): void {
-    const method = METHODS.has(request.method) ? request.method : '_OTHER';
-    this.requests.labels(method, route, String(status)).observe(durationMs / 1000);
   }
 
   /** Registers the metrics of the process. @param version of the service */

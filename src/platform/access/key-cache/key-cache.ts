@@ -42,7 +42,7 @@ export class KeyCache implements OnApplicationShutdown {
   /** When the database was last unreachable, on the monotonic clock. */
   private downAtMs = -Infinity;
   /** Cache hits, queries, and uses of older states while the database was unreachable. */
-  readonly statistics = { hits: 0, queries: 0, stale: 0 };
+  readonly statistics = { cache: 0, database: 0, stale: 0 };
 
   constructor(
     private readonly repository: KeyLookupRepository,
@@ -62,7 +62,7 @@ export class KeyCache implements OnApplicationShutdown {
     if (!entry) return undefined;
     const ageMs = this.clock.monotonicMs() - entry.startedAtMs;
     if (ageMs > MAX_AGE_MS) return undefined;
-    this.statistics.hits++;
+    this.statistics.cache++;
     if (ageMs > REFRESH_AFTER_MS) void this.lookUp(hash);
     this.entries.delete(hash);
     this.entries.set(hash, entry);
@@ -123,7 +123,7 @@ export class KeyCache implements OnApplicationShutdown {
     const startedAtMs = this.clock.monotonicMs();
     const current = this.lookups.get(hash);
     if (current && startedAtMs - current.startedAtMs <= MAX_AGE_MS) return current.result;
-    this.statistics.queries++;
+    this.statistics.database++;
     const lookup = { startedAtMs, result: this.repository.findByHash(hash) };
     this.lookups.set(hash, lookup);
     const end = (key?: KeyState | null): void => {
