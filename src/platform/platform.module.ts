@@ -18,6 +18,7 @@ import { TRANSLATORS } from './http/response/error.filter.js';
 import { ResponseHooks, type ResponseObserver } from './http/response/response-hooks.js';
 import { UnmatchedController } from './http/routing/unmatched.controller.js';
 import { ConnectionsMiddleware } from './http/server/connections.middleware.js';
+import { MalformedMessages } from './http/server/malformed-messages.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
 import { FILTER, GUARDS, MIDDLEWARE, OBSERVERS, PIPE } from './pipeline.js';
 import { OverloadMiddleware } from './overload.middleware.js';
@@ -50,6 +51,7 @@ import { RateLimitModule } from './rate-limit/rate-limit.module.js';
     Readiness,
     ServiceMetrics,
     ArrivingBodies,
+    MalformedMessages,
     ...new Set<Type>([...MIDDLEWARE, ...GUARDS, ...OBSERVERS]),
     PublicUrl,
     {

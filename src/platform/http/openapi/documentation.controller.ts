@@ -2,16 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, extname } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import {
-  All,
-  Controller,
-  Get,
-  Header,
-  Redirect,
-  Req,
-  Res,
-  VERSION_NEUTRAL,
-} from '@nestjs/common';
+import { All, Controller, Get, Header, Redirect, Req, Res, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { Public } from '../request/public.decorator.js';
 import type { Product } from '../../config/product.js';
