@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { Module, type OnApplicationBootstrap } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
 import { AdministrationModule } from '../platform/access/administration/administration.module.js';
@@ -8,7 +7,6 @@ import { KeyAdministration } from '../platform/access/administration/key-adminis
 import { ApiKey } from '../platform/access/api-key.entity.js';
 import { hashKey } from '../platform/access/key-format.js';
 import { Owner } from '../platform/access/owner.entity.js';
-import { Settings } from '../platform/config/settings.js';
 import { readTextFile } from '../platform/config/text-file.js';
 import { DatabaseLocation } from '../platform/database/database-location.js';
 import { DemoKey } from '../platform/demo/demo-key.js';
@@ -26,23 +24,22 @@ export class DemoModule implements OnApplicationBootstrap {
   constructor(
     private readonly manager: EntityManager,
     private readonly location: DatabaseLocation,
-    private readonly settings: Settings,
     private readonly demoKey: DemoKey,
     private readonly keys: KeyAdministration,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
     if (!this.location.embedded || this.location.use === 'command') return;
-    const keyFile = join(this.settings.database.dataDir, 'demo-key');
+    const { file } = this.demoKey;
     await this.manager.transaction(async (transaction) => {
       if (!(await addDemoAnimals(transaction))) return;
       // An operator may have created an owner of this name, with another plan.
       const exists = await transaction.existsBy(Owner, { name: DEMO_OWNER });
       const { key } = await this.keys.issue(DEMO_OWNER, exists ? undefined : PLAN);
       // Written before the commit. If the start is interrupted here, the next one replaces it.
-      await writeKeyFile(keyFile, key);
+      await writeKeyFile(file, key);
     });
-    const key = existsSync(keyFile) ? readTextFile(keyFile).trim() : '';
+    const key = existsSync(file) ? readTextFile(file).trim() : '';
     const hash = Buffer.from(hashKey(key), 'hex');
     const record = await this.manager.findOneBy(ApiKey, { hash });
     if (record && /active|rotated/.test(record.status)) this.demoKey.offer(key, '/v1/pets');

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Type } from '@nestjs/common';
 import type { NestApplicationContext } from '@nestjs/core';
@@ -65,7 +64,7 @@ export async function runService(
       if (database.embedded && process.stdout.isTTY) {
         log.print(`${demoKey.welcomeText(address)}\n`);
       } else if (demoKey.key !== undefined) {
-        logger.info({ file: join(settings.database.dataDir, 'demo-key') }, 'demo API key');
+        logger.info({ file: demoKey.file }, 'demo API key');
       }
       reason = await stop.reason;
       logger.info({ signal: reason }, 'stopping');

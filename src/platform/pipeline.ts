@@ -1,7 +1,6 @@
 import type { CanActivate, NestMiddleware, Type } from '@nestjs/common';
 import { AccessLog } from './access-log.js';
 import { ApiKeyGuard } from './access/api-key.guard.js';
-import { KeyAccessGuard } from './access/key-access.guard.js';
 import { IdentifyCallerGuard } from './access/identify-caller.guard.js';
 import { BodyGuard } from './http/body/body.guard.js';
 import { RequestContextMiddleware } from './http/request/request-context.middleware.js';
@@ -46,11 +45,9 @@ export const GUARDS: readonly Type<CanActivate>[] = [
   IdentifyCallerGuard,
   // 429 over a limit. Runs before ApiKeyGuard, so that a 401 is counted and has the headers.
   PlanThrottlerGuard,
-  // 401 without a valid API key, 503 if its state cannot be read. `@Public()` routes pass.
+  // 401 without a valid API key, 503 if its state cannot be read. `@Public()` routes pass. 403 if a
+  // read-only API key sends anything but GET, HEAD and OPTIONS to a route.
   ApiKeyGuard,
-  // 403 if a read-only API key sends anything but GET, HEAD and OPTIONS to a route. For what no route
-  // serves, 404 and 405 take precedence.
-  KeyAccessGuard,
   // 400 for a malformed Idempotency-Key.
   IdempotencyKeyGuard,
   // 415, 413, 400 or 503 for a body that cannot be read. No body is read before this step. From now

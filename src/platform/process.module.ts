@@ -2,6 +2,7 @@ import {
   type DynamicModule,
   Global,
   Inject,
+  type InjectionToken,
   Module,
   type OnApplicationShutdown,
   Optional,
@@ -27,7 +28,6 @@ export interface Prepared {
 }
 
 const PREPARED = Symbol('prepared');
-const prepared = { token: PREPARED, optional: true };
 
 /** Returns the root module for an application that uses what its process has prepared. */
 export function withPrepared(root: Type, values: Prepared, ...controllers: Type[]): DynamicModule {
@@ -35,39 +35,37 @@ export function withPrepared(root: Type, values: Prepared, ...controllers: Type[
   return { module: root, global: true, providers, controllers, exports: [PREPARED] };
 }
 
+/** Returns a provider of what the process has prepared, or of what `create` returns. */
+const provider = <Injected extends unknown[]>(
+  provide: InjectionToken,
+  name: keyof Prepared,
+  inject: InjectionToken[],
+  create: (...injected: Injected) => unknown,
+) => ({
+  provide,
+  inject: [{ token: PREPARED, optional: true }, ...inject],
+  useFactory: (values: Prepared | undefined, ...injected: Injected) =>
+    values?.[name] ?? create(...injected),
+});
+
 /** What belongs to the process: settings, clock, log and database server. */
 @Global()
 @Module({
   providers: [
     Operator,
-    {
-      provide: Clock,
-      inject: [prepared],
-      useFactory: (values?: Prepared) =>
-        values?.clock ?? { now: Date.now, monotonicMs: () => performance.now() },
-    },
-    {
-      provide: LOGGER,
-      inject: [Settings, prepared],
-      useFactory: async ({ logging }: Settings, values?: Prepared) =>
-        values?.logger ?? (await createLog(logging)).logger,
-    },
-    {
-      provide: DatabaseLocation,
-      inject: [Settings, prepared],
-      useFactory: ({ database }: Settings, values?: Prepared) =>
-        values?.database ?? locateDatabase(database, 'service'),
-    },
-    {
-      provide: SCHEMA_CURRENT,
-      inject: [Settings, DatabaseLocation, LOGGER, prepared],
-      useFactory: (
-        settings: Settings,
-        location: DatabaseLocation,
-        logger: Logger,
-        values?: Prepared,
-      ) => values?.schemaCurrent ?? makeSchemaCurrent(settings, location, logger),
-    },
+    provider(Clock, 'clock', [], () => ({ now: Date.now, monotonicMs: () => performance.now() })),
+    provider(LOGGER, 'logger', [Settings], async ({ logging }: Settings) => {
+      return (await createLog(logging)).logger;
+    }),
+    provider(DatabaseLocation, 'database', [Settings], ({ database }: Settings) =>
+      locateDatabase(database, 'service'),
+    ),
+    provider(
+      SCHEMA_CURRENT,
+      'schemaCurrent',
+      [Settings, DatabaseLocation, LOGGER],
+      makeSchemaCurrent,
+    ),
   ],
   exports: [Operator, Clock, LOGGER, DatabaseLocation, SCHEMA_CURRENT],
 })
@@ -78,8 +76,7 @@ export class ProcessModule implements OnApplicationShutdown {
   ) {}
 
   static forRoot(product: Product): DynamicModule {
-    const useFactory = (values?: Prepared) => values?.settings ?? new Settings(product);
-    const settings = { provide: Settings, inject: [prepared], useFactory };
+    const settings = provider(Settings, 'settings', [], () => new Settings(product));
     return { module: ProcessModule, providers: [settings], exports: [Settings] };
   }
 

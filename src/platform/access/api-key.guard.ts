@@ -2,22 +2,34 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { Settings } from '../config/settings.js';
 import { invalidKeyMessage } from '../errors/catalogue.js';
 import { databaseUnavailable, ServiceError } from '../errors/service-error.js';
-import { requestOf, routeMetadata } from '../http/request/request-context.js';
+import {
+  exceedsAccess,
+  requestOf,
+  routeMetadata,
+  routeOf,
+} from '../http/request/request-context.js';
 import { IsPublic } from '../http/request/public.decorator.js';
 
-/** Rejects callers without a valid API key, after PlanThrottlerGuard has counted the request. */
+/**
+ * Rejects callers without a valid API key, after PlanThrottlerGuard has counted the request, and what a
+ * read-only API key does not allow, on every route.
+ */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
   private readonly missing = new ServiceError('missing_api_key');
+  private readonly readOnly = new ServiceError('read_only_api_key');
   private readonly invalid;
 
   constructor({ product }: Settings) {
     this.invalid = new ServiceError('invalid_api_key', invalidKeyMessage(product.keyPrefix));
   }
 
-  /** @throws ServiceError missing_api_key, invalid_api_key or service_unavailable */
+  /** @throws ServiceError missing_api_key, invalid_api_key, read_only_api_key or service_unavailable */
   canActivate(context: ExecutionContext): boolean {
-    const { caller } = requestOf(context);
+    const request = requestOf(context);
+    // UnmatchedController rejects the rest: 404 and 405 take precedence.
+    if (exceedsAccess(request) && routeOf(request) !== 'unmatched') throw this.readOnly;
+    const { caller } = request;
     if (caller?.kind === 'key' || routeMetadata(context, IsPublic)) return true;
     if (caller?.reason === 'unavailable') throw databaseUnavailable(caller.cause);
     throw caller?.reason === 'invalid' ? this.invalid : this.missing;

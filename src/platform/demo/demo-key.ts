@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { Settings } from '../config/settings.js';
 import type { Request } from '../http/request/request.js';
@@ -13,6 +14,8 @@ export class DemoKey {
   key: string | undefined;
   /** The path of a first request. */
   path = '/';
+  /** The file that contains the key. */
+  readonly file = join(this.settings.database.dataDir, 'demo-key');
 
   constructor(private readonly settings: Settings) {}
 
