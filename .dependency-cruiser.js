@@ -8,7 +8,7 @@ const platform = (name) => `^src/platform/${name}(?:/|\\.ts$)`;
 const ALLOWED = {
   errors: [],
   config: ['errors/start-error'],
-  'database/embedded': ['errors/start-error'],
+  'database/embedded': ['config/database-settings', 'errors/start-error'],
   logging: ['config'],
   tracing: ['config', 'logging'],
   metrics: ['config', 'database'],

@@ -5,8 +5,7 @@ import { BoundedPool } from './database/pools/bounded-pool.js';
 import { serviceOverloaded } from './errors/service-error.js';
 import { ArrivingBodies } from './http/body/arriving-bodies.js';
 import { hasBody, isHealthProbe } from './http/request/request-context.js';
-import { inputOf } from './http/request/request-input.js';
-import type { NextFunction, Request, Response } from './http/request/request.js';
+import { inputOf, type NextFunction, type Request, type Response } from './http/request/request.js';
 import type { ResponseObserver } from './http/response/response-hooks.js';
 import { sendError } from './http/response/send-json.js';
 

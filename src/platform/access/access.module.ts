@@ -1,12 +1,11 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ServiceMetrics } from '../metrics/service-metrics.js';
-import { ApiKey } from './api-key.entity.js';
+import { ApiKey, KeySecret } from './api-key.entity.js';
 import { Authenticator } from './authenticator.js';
 import { IssuedKeys } from './key-cache/issued-keys.js';
 import { KeyCache } from './key-cache/key-cache.js';
 import { KeyLookupRepository } from './key-cache/key-lookup.repository.js';
-import { KeySecret } from './key-cache/key-secret.entity.js';
 import { Owner } from './owner.entity.js';
 import { KeyUsage } from './usage/key-usage.js';
 import { KeyUsageOfDay } from './usage/key-usage.entity.js';

@@ -5,6 +5,7 @@ import {
   Index,
   JoinColumn,
   ManyToOne,
+  PrimaryColumn,
   PrimaryGeneratedColumn,
   type Relation,
   Unique,
@@ -79,4 +80,11 @@ export class ApiKey {
     if (this.expiresAt && this.expiresAt.getTime() <= Date.now()) return 'expired';
     return this.successorId === null ? 'active' : 'rotated';
   }
+}
+
+/** The secret of the store's API keys: one row, which a migration creates. Never log it. */
+@Entity('key_secret')
+export class KeySecret {
+  @PrimaryColumn('bytea')
+  secret!: Buffer;
 }

@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { hasBody, requestOf, routeMetadata } from '../http/request/request-context.js';
 import { IsPublic, SKIP_THROTTLE } from '../http/request/public.decorator.js';
-import { inputOf } from '../http/request/request-input.js';
+import { inputOf } from '../http/request/request.js';
 import { Authenticator } from './authenticator.js';
 import type { IdentifiedCaller } from './caller.js';
 

@@ -18,7 +18,7 @@ export type DatabaseSettings = Readonly<ReturnType<typeof readDatabaseSettings>>
 
 export function readDatabaseSettings(read: EnvironmentReader, { name, database }: Product) {
   return {
-    /** The embedded database and its user, and the start of the application name of connections. */
+    /** The embedded database and its superuser, and the start of the application name of connections. */
     name: database,
     /** Where root keeps a copy of PostgreSQL's programs. Every user may read it, only root writes to it. */
     programsFolder: `/var/cache/${name}`,

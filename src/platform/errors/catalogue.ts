@@ -88,12 +88,8 @@ export const SERVICE_CODES = Object.keys(KINDS).filter(
   (code) => !['forbidden', 'not_found', 'conflict'].includes(code),
 );
 
-/** The codes of the service for a status that says nothing about the reason. */
-const GENERAL_CODES: readonly ErrorCode[] = [
-  ...(['invalid_request', 'method_not_allowed', 'request_timeout', 'payload_too_large'] as const),
-  ...(['unsupported_media_type', 'headers_too_large', 'internal_error'] as const),
-  'service_unavailable',
-];
+/** The codes for a status that says nothing about the reason, unless they are its name in HTTP. */
+const GENERAL_CODES = ['invalid_request', 'headers_too_large', 'internal_error'] as const;
 
 /** Returns the code for an error that has only an HTTP status: `not_found` for 404 Not Found. */
 export function codeOfStatus(status: number): string {

@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { ApiKey } from '../api-key.entity.js';
-import { KeySecret } from '../key-cache/key-secret.entity.js';
+import { ApiKey, KeySecret } from '../api-key.entity.js';
 import { Owner } from '../owner.entity.js';
 import { KeyAdministration } from './key-administration.js';
 import { OperatorAction } from './operator-action.entity.js';

@@ -1,9 +1,8 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
 import { Settings } from '../../config/settings.js';
-import { ApiKey } from '../api-key.entity.js';
+import { ApiKey, KeySecret } from '../api-key.entity.js';
 import { KeyMaker } from '../key-format.js';
-import { KeySecret } from './key-secret.entity.js';
 
 /** Recognizes the API keys that the store has issued, without a query. */
 @Injectable()

@@ -4,6 +4,7 @@ import * as fs from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { DatabaseSettings } from '../../config/database-settings.js';
 import {
   createFolder,
   findFailure,
@@ -50,14 +51,7 @@ const SETTINGS = {
       }),
 };
 
-/** The folder and the names of an embedded database. */
-export interface EmbeddedSettings {
-  readonly dataDir: string;
-  /** The database and its superuser. */
-  readonly name: string;
-  /** Where root keeps a copy of PostgreSQL's programs. */
-  readonly programsFolder: string;
-}
+export type EmbeddedSettings = Pick<DatabaseSettings, 'dataDir' | 'name' | 'programsFolder'>;
 
 export const clusterIn = (dataDir: string): string => join(dataDir, 'postgres');
 
@@ -74,8 +68,7 @@ export function hasCluster(dataDir: string): boolean {
 }
 
 /**
- * Creates the cluster if there is none. Returns the programs for the cluster. The folder exists, and its
- * path has no symbolic links.
+ * Creates the cluster if there is none. Returns its programs. The folder exists, without symbolic links.
  */
 export async function ensureCluster(
   { dataDir, name, programsFolder }: EmbeddedSettings,

@@ -18,8 +18,7 @@ import {
   routeMetadata,
   routeOf,
 } from '../request/request-context.js';
-import { inputOf } from '../request/request-input.js';
-import type { Request } from '../request/request.js';
+import { inputOf, type Request } from '../request/request.js';
 import { ResponseDeadline } from '../response/response-deadline.js';
 import { ArrivingBodies } from './arriving-bodies.js';
 import { type BodyLimits, OwnBodyLimits } from './body-limit.decorator.js';

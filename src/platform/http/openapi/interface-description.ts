@@ -13,6 +13,8 @@ import {
 import { dump } from 'js-yaml';
 import { MAX_BODY_BYTES, MAX_BODY_VALUES } from '../../config/bounds.js';
 import { Clock } from '../../config/clock.js';
+import { PLAN_LIMITS } from '../../config/plans.js';
+import type { Product } from '../../config/product.js';
 import { Settings } from '../../config/settings.js';
 import {
   codeOfStatus,
@@ -28,7 +30,6 @@ import {
   REQUEST_HEADERS,
 } from '../request/headers.js';
 import { errorExample } from './api.decorators.js';
-import { serviceDescription } from './service-description.js';
 
 const VERSION_PATH = '/v1';
 type ErrorExample = ReturnType<typeof errorExample>;
@@ -46,6 +47,27 @@ const NOT_CHANGED = { description: 'Not changed. The headers are those of a 200.
 const NO_SUCH_OPERATION = errorResponse(
   ['route_not_found', 'method_not_allowed'].map((code) => errorExample(code)),
 );
+
+const PLANS = Object.entries(PLAN_LIMITS).map(([plan, limits]) => {
+  const numbers = limits && [limits.perMinute, limits.perDay].map((n) => n.toLocaleString('en-US'));
+  return `${plan.charAt(0).toUpperCase()}${plan.slice(1)} ${numbers?.join(' and ') ?? 'custom'}`;
+});
+
+/** Returns the introduction in Markdown. A paragraph is one line, because Swagger UI shows line breaks. */
+const serviceDescription = ({ summary }: Product): string =>
+  `
+${summary}
+
+Requests and responses are JSON in UTF-8, including errors. Identifiers are 64-bit integers, and JavaScript's \`JSON.parse\` rounds those above 2^53.
+
+**Authentication:** Send the API key as \`Authorization: Bearer <API_KEY>\`. A read-only API key allows only GET, HEAD and OPTIONS.
+
+**Rate limits** of all API keys of an owner, per minute and per day: ${PLANS.join(', ')}. After a 429 or 503, wait \`Retry-After\` seconds, then retry with exponential backoff. An API key that keeps sending requests over its limit is temporarily banned.
+
+**Pagination:** Request the URL in the \`Link\` header with \`rel="next"\` unchanged, until a response has none.
+
+**Methods:** HEAD returns the same as GET without the body. OPTIONS returns 204 with \`Allow\`. Responses to the origins that the operator lists have \`Access-Control-Allow-Origin\` and \`Access-Control-Expose-Headers\`.
+`.trim();
 
 /** The interface description in OpenAPI 3.0. It omits an operation from its removal date on. */
 @Injectable()

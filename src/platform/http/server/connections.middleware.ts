@@ -3,8 +3,7 @@ import type { Socket } from 'node:net';
 import { Injectable, type NestMiddleware, type OnModuleInit } from '@nestjs/common';
 import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
 import { Settings } from '../../config/settings.js';
-import { inputOf } from '../request/request-input.js';
-import type { NextFunction, Request, Response } from '../request/request.js';
+import { inputOf, type NextFunction, type Request, type Response } from '../request/request.js';
 import { ResponseHooks } from '../response/response-hooks.js';
 import { watchParser } from './express-messages.js';
 import { lingerAfterResponse } from './lingering-close.js';
@@ -41,12 +40,15 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
     return this.responses.size;
   }
 
+  /** Undefined in an application without a server. */
+  get server(): Server | undefined {
+    return (this.host.httpAdapter as AbstractHttpAdapter<Server> | undefined)?.getHttpServer();
+  }
+
   /** Observes the connections of the server until it closes. */
   onModuleInit(): void {
-    // An application without a server has no adapter.
-    const adapter = this.host.httpAdapter as AbstractHttpAdapter<Server> | undefined;
-    if (!adapter) return;
-    const server = adapter.getHttpServer();
+    const { server } = this;
+    if (!server) return;
     server.on('connection', (socket: Socket) => {
       watchParser(socket);
       if (!this.makeRoom()) return void socket.destroy();

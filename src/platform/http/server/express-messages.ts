@@ -2,8 +2,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import express from 'express';
 import { ServiceError } from '../../errors/service-error.js';
-import { inputOf } from '../request/request-input.js';
-import type { Request, Response } from '../request/request.js';
+import { inputOf, type Request, type Response } from '../request/request.js';
 
 /** Chunks of a body with `Transfer-Encoding: chunked`. */
 const MAX_CHUNKS = 256;

@@ -13,8 +13,7 @@ import type { NextPage } from '../response/page.js';
 import { ResponseHooks } from '../response/response-hooks.js';
 import { PublicUrl } from '../request/public-url.js';
 import { hasBody } from '../request/request-context.js';
-import { inputOf } from '../request/request-input.js';
-import type { Request, Response } from '../request/request.js';
+import { inputOf, type Request, type Response } from '../request/request.js';
 import { lingerAfterResponse } from './lingering-close.js';
 
 /** How often Node checks for request timeouts. A 408 can be late by this time. */

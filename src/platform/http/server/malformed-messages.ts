@@ -1,13 +1,11 @@
-import { IncomingMessage, METHODS, type Server, ServerResponse } from 'node:http';
+import { IncomingMessage, METHODS, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Injectable, Logger } from '@nestjs/common';
-import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
 import { MAX_HEADERS } from '../../config/bounds.js';
 import { UNSUPPORTED_EXPECT } from '../../errors/catalogue.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { requestId } from '../request/request-context.middleware.js';
-import { inputOf } from '../request/request-input.js';
-import type { Request, Response } from '../request/request.js';
+import { inputOf, type Request, type Response } from '../request/request.js';
 import { CorsMiddleware } from '../routing/cors.middleware.js';
 import { ConnectionsMiddleware } from './connections.middleware.js';
 import { lingerAfterResponse, lingerThenDestroy } from './lingering-close.js';
@@ -31,17 +29,14 @@ export class MalformedMessages {
   private readonly malformed = new WeakSet<Socket>();
 
   constructor(
-    private readonly host: HttpAdapterHost,
     private readonly connections: ConnectionsMiddleware,
     private readonly cors: CorsMiddleware,
   ) {}
 
   /** Handles the server's events about malformed and unusual requests. */
   watchServer(respond: Respond): void {
-    // An application without a server has no adapter.
-    const adapter = this.host.httpAdapter as AbstractHttpAdapter<Server> | undefined;
-    if (!adapter) return;
-    const server = adapter.getHttpServer();
+    const { server } = this.connections;
+    if (!server) return;
     for (const event of ['checkContinue', 'checkExpectation'])
       server.on(event, (...message: unknown[]) => server.emit('request', ...message));
     server.on('clientError', (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket) => {
