@@ -25,6 +25,9 @@ import { OverloadMiddleware } from './overload.middleware.js';
 import { ProcessModule } from './process.module.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
 
+/** Every module can inject these. */
+const EXPORTED = [DemoKey, InterfaceDescription, PublicUrl, Readiness, ServiceMetrics];
+
 /** What every feature gets. The root module imports it beside the features. */
 @Global()
 @Module({
@@ -46,14 +49,10 @@ import { RateLimitModule } from './rate-limit/rate-limit.module.js';
   ],
   controllers: [HealthController, UnmatchedController],
   providers: [
-    DemoKey,
-    InterfaceDescription,
-    Readiness,
-    ServiceMetrics,
+    ...EXPORTED,
     ArrivingBodies,
     MalformedMessages,
     ...new Set<Type>([...MIDDLEWARE, ...GUARDS, ...OBSERVERS]),
-    PublicUrl,
     {
       provide: ResponseHooks,
       inject: [...OBSERVERS],
@@ -64,16 +63,7 @@ import { RateLimitModule } from './rate-limit/rate-limit.module.js';
     { provide: TRANSLATORS, useValue: [translateDatabaseError] },
     { provide: APP_FILTER, useClass: FILTER },
   ],
-  // Every module can inject these.
-  exports: [
-    DemoKey,
-    InterfaceDescription,
-    ClsModule,
-    PublicUrl,
-    RateLimitModule,
-    Readiness,
-    ServiceMetrics,
-  ],
+  exports: [...EXPORTED, ClsModule, RateLimitModule],
 })
 export class PlatformModule {
   /** @param product the names that the team has chosen */
