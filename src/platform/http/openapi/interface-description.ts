@@ -23,12 +23,7 @@ import {
   UNSUPPORTED_EXPECT,
 } from '../../errors/catalogue.js';
 import type { BodyLimits } from '../body/body-limit.decorator.js';
-import {
-  HEADER_COMPONENTS,
-  headersOn,
-  type Occasion,
-  REQUEST_HEADERS,
-} from '../request/headers.js';
+import { headerComponents, headersOn, type Occasion, REQUEST_HEADERS } from '../request/headers.js';
 import { errorExample } from './api.decorators.js';
 
 const VERSION_PATH = '/v1';
@@ -134,7 +129,12 @@ export class InterfaceDescription {
     const codes = new Set([...SERVICE_CODES, ...Array.from(declared, ([, code = '']) => code)]);
     const { openapi, info, servers = [], security = [], components } = this.routes;
     const schemas = { ...components?.schemas, Error: errorSchema([...codes]) };
-    const added = { ...components, schemas, responses, headers: HEADER_COMPONENTS };
+    const added = {
+      ...components,
+      schemas,
+      responses,
+      headers: headerComponents(this.settings.product),
+    };
     const tags = [...new Set(operations.flatMap(({ operation }) => operation.tags ?? []))];
     const names = tags.map((name) => ({ name }));
     return { openapi, info, servers, security, tags: names, paths, components: added };

@@ -1,4 +1,5 @@
 import type { HeaderObject, HeadersObject } from '@nestjs/swagger';
+import type { Product } from '../../config/product.js';
 import type { ErrorCode } from '../../errors/catalogue.js';
 
 // All headers of the interface. The interface description and CORS read them here.
@@ -38,7 +39,7 @@ const RESPONSE_HEADERS: Record<string, Header> = {
   'WWW-Authenticate': [
     ['missing_api_key', 'invalid_api_key', 'read_only_api_key'],
     'RFC 6750.',
-    'Bearer realm="api"',
+    'Bearer',
   ],
   Allow: ['method_not_allowed', 'The methods that the path allows.', 'GET, HEAD, OPTIONS'],
   'Accept-Encoding': ['unsupported_media_type', 'The body was compressed.', 'identity'],
@@ -63,14 +64,19 @@ export const HEADER_NAMES = {
   ofResponses: Object.keys(RESPONSE_HEADERS),
 };
 
-/** The components of the interface description that `headersOn` refers to. */
-export const HEADER_COMPONENTS: Record<string, HeaderObject> = Object.fromEntries(
-  Object.entries(RESPONSE_HEADERS).map(([name, [on, description, example]]) => {
+/** Returns the `WWW-Authenticate` of a request without an API key. */
+export const challengeOf = ({ realm }: Product): string => `Bearer realm="${realm}"`;
+
+/** Returns the components of the interface description that `headersOn` refers to. */
+export function headerComponents(product: Product): Record<string, HeaderObject> {
+  const components = Object.entries(RESPONSE_HEADERS).map(([name, [on, description, example]]) => {
     const schema = { type: typeof example === 'string' ? 'string' : 'integer' };
     const required = on === 'always' || on === 'read';
-    return [name, { description, required, schema, example }];
-  }),
-);
+    const shown = name === 'WWW-Authenticate' ? challengeOf(product) : example;
+    return [name, { description, required, schema, example: shown }] as const;
+  });
+  return Object.fromEntries(components);
+}
 
 /** Returns references to the headers that responses on these occasions have, or with these error codes. */
 export function headersOn(

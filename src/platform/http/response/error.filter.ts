@@ -10,6 +10,7 @@ import { FILTER_CATCH_EXCEPTIONS } from '@nestjs/common/internal';
 import { Settings } from '../../config/settings.js';
 import { codeOfStatus, ERRORS } from '../../errors/catalogue.js';
 import { ServiceError, serviceUnavailable } from '../../errors/service-error.js';
+import { challengeOf } from '../request/headers.js';
 import { requestOf, responseOf } from '../request/request-context.js';
 import { sendError } from './send-json.js';
 
@@ -39,7 +40,7 @@ export class ErrorFilter implements ExceptionFilter {
     const parameter = BEARER_ERRORS.get(error.code) ?? (error.status === 401 ? '' : undefined);
     const name = 'WWW-Authenticate';
     if (parameter !== undefined && !response.headersSent && !response.hasHeader(name)) {
-      response.setHeader(name, `Bearer realm="${this.settings.product.realm}"${parameter}`);
+      response.setHeader(name, challengeOf(this.settings.product) + parameter);
     }
     sendError(response, error);
   }
