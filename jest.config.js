@@ -25,7 +25,8 @@ export default {
     // TypeScript's `./file.js` means `./file.ts`; a real .js file, as in packages, goes first.
     '^(\\.{1,2}/.+)\\.js$': ['$1.js', '$1.ts'],
   },
-  maxWorkers: 2,
+  // One more than the machines of CI have cores, because many tests wait.
+  maxWorkers: 3,
   maxConcurrency: 25,
   testTimeout: 30_000,
 };

@@ -5,14 +5,7 @@ import { Relay } from '../harness/database/relay.js';
 import { ApiClient } from '../harness/http/client.js';
 import { Cli } from '../harness/processes/command.js';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../harness/rate-limit/limits.js';
-import { KeyUsage } from '../../src/platform/access/usage/key-usage.js';
-import { until } from '../harness/run/until.js';
-import {
-  START_MS,
-  startBuiltService,
-  startService,
-  type TestService,
-} from '../harness/service/service.js';
+import { START_MS, startService, type TestService } from '../harness/service/service.js';
 
 const TODAY = '2027-03-01';
 const database = useDatabase();
@@ -100,22 +93,6 @@ test('nothing is lost or counted twice while the database is away, and if the re
   await service.close();
   expect(await usage(keyId)).toEqual([on(TODAY, 6)]);
 });
-
-test('kill -9 loses only the last 15 seconds at most', async () => {
-  const { timeout } = Reflect.getMetadata(
-    'SCHEDULE_INTERVAL_OPTIONS',
-    Object.getOwnPropertyDescriptor(KeyUsage.prototype, 'save')!.value,
-  );
-  expect(timeout).toBeLessThanOrEqual(15 * SECOND_MS);
-  const { key, keyId } = await createOwner(database);
-  const service = await startBuiltService({ DATABASE_URL: database.url });
-  await new ApiClient(service, key).get('/v1/nothing');
-  await until(async () => (await usage(keyId)).length > 0, 60 * SECOND_MS);
-  await new ApiClient(service, key).get('/v1/nothing');
-  await service.stop('SIGKILL');
-  const [{ requests }] = (await usage(keyId)) as [{ requests: number }];
-  expect(requests).toBeGreaterThan(0);
-}, 120_000);
 
 test('counting takes no statement', async () => {
   const relay = await Relay.open(database.url);
