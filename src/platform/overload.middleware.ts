@@ -9,6 +9,9 @@ import { inputOf, type NextFunction, type Request, type Response } from './http/
 import type { ResponseObserver } from './http/response/response-hooks.js';
 import { sendError } from './http/response/send-json.js';
 
+const IS_ADMITTED = Symbol('admitted');
+type Admitted = Request & { [IS_ADMITTED]?: boolean };
+
 /**
  * Sheds requests when too many are in progress or the queue for the database is full: they get 503
  * before they are counted, without a query or a command to Redis. Requests without a valid API key
@@ -18,8 +21,11 @@ import { sendError } from './http/response/send-json.js';
 export class OverloadMiddleware implements NestMiddleware, ResponseObserver {
   /** The number of shed requests by the limit that they would have exceeded. */
   readonly shed = { requests_in_progress: 0, unauthenticated_requests: 0, database_queue: 0 };
-  /** The admitted requests without a response, which a slow reader does not increase. */
-  private readonly admitted = new Set<Request>();
+  /**
+   * The number of admitted requests without a response, which a slow reader does not increase. Not a
+   * Set of them: the tables that it outgrows keep requests in memory until a full garbage collection.
+   */
+  inProgress = 0;
 
   constructor(
     private readonly settings: Settings,
@@ -28,11 +34,7 @@ export class OverloadMiddleware implements NestMiddleware, ResponseObserver {
     private readonly authenticator: Authenticator,
   ) {}
 
-  get inProgress(): number {
-    return this.admitted.size;
-  }
-
-  use(request: Request, response: Response, next: NextFunction): void {
+  use(request: Admitted, response: Response, next: NextFunction): void {
     if (isHealthProbe(request)) return next();
     const bound = this.exceededBound(request);
     if (bound) {
@@ -40,7 +42,8 @@ export class OverloadMiddleware implements NestMiddleware, ResponseObserver {
       if (hasBody(request)) inputOf(request).isIgnored = true;
       return sendError(response, serviceOverloaded(`limit reached: ${bound}`));
     }
-    this.admitted.add(request);
+    request[IS_ADMITTED] = true;
+    this.inProgress++;
     // One tick later, Node has also parsed a body that arrived with the head. Before that, a
     // rejection would close the connection, because the body is not complete.
     if (hasBody(request) && this.authenticator.hasValidKey(request)) {
@@ -48,12 +51,13 @@ export class OverloadMiddleware implements NestMiddleware, ResponseObserver {
     } else next();
   }
 
-  beforeHead(request: Request): void {
-    this.admitted.delete(request);
+  beforeHead(request: Admitted): void {
+    if (request[IS_ADMITTED]) this.inProgress--;
+    request[IS_ADMITTED] = false;
   }
 
-  onClose(request: Request): void {
-    this.admitted.delete(request);
+  onClose(request: Admitted): void {
+    this.beforeHead(request);
   }
 
   private exceededBound(request: Request): keyof OverloadMiddleware['shed'] | undefined {
