@@ -3,7 +3,7 @@
 
 // --- The root module -------------------------------------------------------------------------------
 
-/** What every feature gets: `@Module({ imports: [PlatformModule.forRoot(PRODUCT), ToysModule] }) class AppModule {}`. */
+/** The platform, which the root module imports: `@Module({ imports: [PlatformModule.forRoot(PRODUCT), ToysModule] }) class AppModule {}`. */
 export { PlatformModule } from './platform.module.js';
 
 // --- Who sends a request ---------------------------------------------------------------------------

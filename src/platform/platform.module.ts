@@ -28,7 +28,7 @@ import { RateLimitModule } from './rate-limit/rate-limit.module.js';
 /** Every module can inject these. */
 const EXPORTED = [DemoKey, InterfaceDescription, PublicUrl, Readiness, ServiceMetrics];
 
-/** What every feature gets. The root module imports it beside the features. */
+/** The platform, for every feature. The root module imports it in addition to the features. */
 @Global()
 @Module({
   imports: [

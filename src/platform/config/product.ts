@@ -12,7 +12,7 @@ export interface Product {
   readonly keyPrefix: string;
   /** In the header `WWW-Authenticate`. */
   readonly realm: string;
-  /** The command for operators, which the image and `postinstall` of package.json install. */
+  /** The command for operators. The image installs it: change it in Dockerfile as well. */
   readonly command: string;
   /** The embedded database and its user, and the name of connections in pg_stat_activity. */
   readonly database: string;

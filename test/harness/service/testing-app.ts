@@ -14,8 +14,8 @@ interface TestingOptions {
   features: Type[];
   /** Settings. Changes of `process.env` have an effect in the process too. */
   env?: Record<string, string>;
-  /** `(module) => module.overrideProvider(Mailer).useValue(mailer)` */
   schemaCurrent?: Promise<unknown>;
+  /** `(module) => module.overrideProvider(Mailer).useValue(mailer)` */
   override?: (module: TestingModuleBuilder) => TestingModuleBuilder;
 }
 

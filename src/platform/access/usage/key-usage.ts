@@ -32,7 +32,7 @@ export class KeyUsage implements OnApplicationShutdown {
   /** Counts a request of an API key, or its rejection by a limit. */
   count({ keyId }: KeyState, isRejected: boolean): void {
     const day = this.today();
-    // An operator can set the clock back. The counter of the earlier part of that day is gone.
+    // An operator can set the clock back. The counter of the earlier part of that day is no longer here.
     if (day !== this.current.day) this.current = { day, counter: randomUUID(), counts: new Map() };
     const { counter, counts } = this.current;
     let count = counts.get(keyId);
