@@ -30,8 +30,11 @@ export async function run(args: readonly string[], loadRoot: LoadRoot): Promise<
   try {
     loadEnvFile();
     const isHelp = args.length === 0 || args[0] === 'help';
-    const words = isHelp ? [...args.slice(1), '--help'] : args;
-    await (await createProgram(words, loadRoot)).parseAsync(words, { from: 'user' });
+    const words = isHelp ? args.slice(1) : [...args];
+    const program = await createProgram(words, loadRoot);
+    // An unknown command has no help. Commander reports it, with a suggestion.
+    if (isHelp && hasCommand(program, words.slice(0, 2))) words.push('--help');
+    await program.parseAsync(words, { from: 'user' });
     return 0;
   } catch (error) {
     // The program that started this one reports a package that is missing.
@@ -73,6 +76,12 @@ async function createProgram(words: readonly string[], loadRoot: LoadRoot): Prom
     for (const type of Object.values(exported)) addCommands(group, type, load);
   }
   return program;
+}
+
+function hasCommand(program: Command, [name, ...rest]: readonly string[]): boolean {
+  if (name === undefined) return true;
+  const command = program.commands.find((one) => one.name() === name);
+  return command !== undefined && hasCommand(command, rest);
 }
 
 const loadCliModule: LoadRoot = async () => (await import('./cli.module.js')).CliModule;

@@ -14,6 +14,13 @@ export const PROPERTIES: readonly string[] = ['name', 'categoryId', 'status'];
 /** The columns of a property. The first one that is not empty counts. */
 export type ColumnMap = Readonly<Record<string, readonly string[]>>;
 
+/** A line after which the file cannot be read. */
+export class UnreadableLine extends Error {
+  constructor(line: number, problem: string, cause?: unknown) {
+    super(`line ${line}: ${problem}, so that not every line was checked`, { cause });
+  }
+}
+
 /** The number of a line in the file, and a function that reads it. It throws a ServiceError. */
 export type FileLine = readonly [line: number, read: () => unknown];
 
@@ -31,13 +38,15 @@ export class AnimalFile {
 
   /** @throws Error if the file cannot be read, is not UTF-8 or not CSV, or lacks a column */
   async *lines(): AsyncGenerator<FileLine> {
-    const blocks = textBlocks(this.path === '-' ? process.stdin : createReadStream(this.path));
+    const blocks = textBlocks(bytesOf(this.path));
     const { value: first = '' } = await blocks.next();
     async function* all() {
       yield first;
       yield* blocks;
     }
     const isJson = /\.(?:ndjson|jsonl)$/i.test(this.path) || /^\s*\{/.test(first);
+    if (/^\s*\[/.test(first))
+      throw new Error('A JSON array is not read: write one object per line.');
     yield* isJson ? this.jsonLines(all()) : this.csvLines(all());
   }
 
@@ -86,13 +95,13 @@ export class AnimalFile {
       if (!(error instanceof CsvError)) throw error;
       const isLong = error.code === 'CSV_MAX_RECORD_SIZE';
       const problem = isLong ? TOO_LONG : 'has a quotation mark that is misplaced or not closed';
-      throw new Error(`Line ${next + parser.info.empty_lines} ${problem}.`, { cause: error });
+      throw new UnreadableLine(next + parser.info.empty_lines, problem, error);
     }
   }
 
   /** Returns a function that reads a record. @throws Error for a missing or repeated column */
   private readerOf(header: readonly string[]) {
-    const isNamed = (name: string) => header.some((column) => column.toLowerCase() === name);
+    const isNamed = (name: string) => header.some((column) => column.trim().toLowerCase() === name);
     const own = PROPERTIES.filter((name) => name !== 'status' || isNamed(name));
     const map = { ...Object.fromEntries(own.map((name) => [name, [name]])), ...this.map };
     const used = Object.values(map).flat();
@@ -126,6 +135,17 @@ function pick(map: ColumnMap, valueOf: (column: string) => unknown): Record<stri
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
+/** Yields the bytes of a file, or of standard input for `-`. @throws Error if it cannot be read */
+async function* bytesOf(path: string): AsyncGenerator<Buffer, undefined> {
+  try {
+    yield* path === '-' ? process.stdin : createReadStream(path);
+  } catch (cause) {
+    const { code = '' } = cause as NodeJS.ErrnoException;
+    throw new Error(`The file ${path} cannot be read (${code}).`, { cause });
+  }
+  return undefined;
+}
+
 /** Yields whole lines, several at once. @throws Error for a line that is too long or not UTF-8 */
 async function* textBlocks(input: AsyncIterable<Buffer>): AsyncGenerator<string, undefined> {
   const isText = (bytes: Buffer) => isUtf8(bytes) && !bytes.includes(0);
@@ -135,7 +155,7 @@ async function* textBlocks(input: AsyncIterable<Buffer>): AsyncGenerator<string,
     const wrong = isText(block)
       ? -1
       : lines.findIndex((line) => !isText(Buffer.from(line, 'latin1')));
-    if (wrong >= 0) throw new Error(`Line ${count + wrong + 1} is not text in UTF-8.`);
+    if (wrong >= 0) throw new UnreadableLine(count + wrong + 1, 'is not text in UTF-8');
     const text = lines.join('\n');
     const isFirst = count === 0;
     count += lines.length - 1;
@@ -147,7 +167,7 @@ async function* textBlocks(input: AsyncIterable<Buffer>): AsyncGenerator<string,
     const end = bytes.lastIndexOf('\n') + 1;
     if (end > 0) yield textOf(bytes.subarray(0, end));
     rest = bytes.subarray(end);
-    if (rest.length > MAX_LINE_BYTES) throw new Error(`Line ${count + 1} ${TOO_LONG}.`);
+    if (rest.length > MAX_LINE_BYTES) throw new UnreadableLine(count + 1, TOO_LONG);
   }
   if (rest.length > 0) yield textOf(rest);
   return undefined;

@@ -11,7 +11,7 @@ import {
   toDto,
   YES_OPTION,
 } from '#platform';
-import { AnimalFile, type ColumnMap, PROPERTIES } from './animal-file.js';
+import { AnimalFile, type ColumnMap, PROPERTIES, UnreadableLine } from './animal-file.js';
 import { AnimalsRepository, type ExportFormat, type Selection } from './animals.repository.js';
 import { NewPet } from './dto/new-pet.dto.js';
 import { Pet, PET_STATUSES, type PetStatus } from './pet.entity.js';
@@ -116,11 +116,11 @@ export class AnimalsCommands {
     command
       .argument('<file>', 'the file; -: standard input')
       .option('--map <property=column>', 'read a property from this column', parseMap)
-      .addOption(new Option('--delimiter <c>').choices([',', ';', '|', '\t']).default(','))
+      .addOption(new Option('--delimiter <c>').choices([',', ';', '|', 'tab']).default(','))
       .option('--dry-run', 'only check the file'),
   )
   import(path: string, { map, delimiter, dryRun }: ImportOptions) {
-    const file = new AnimalFile(path, map, delimiter);
+    const file = new AnimalFile(path, map, delimiter === 'tab' ? '\t' : delimiter);
     return this.dataSource.transaction(async () => {
       const valid = await this.check(file).finally(() => this.operator.progress());
       const added = dryRun || valid === 0 ? undefined : await this.animals.addAnimals();
@@ -154,18 +154,26 @@ export class AnimalsCommands {
     let invalid = 0;
     const reports: string[] = [];
     let batch: NewPet[] = [];
-    for await (const [line, read] of file.lines()) {
-      try {
-        batch.push(await toDto(NewPet, read()));
-      } catch (error) {
-        if (!(error instanceof ServiceError)) throw error;
-        const reason = error.message.replace(/^The request body |\.$/g, '');
-        if (++invalid <= MAX_REPORTED) reports.push(`line ${line}: ${reason}`);
+    try {
+      for await (const [line, read] of file.lines()) {
+        lines++;
+        try {
+          batch.push(await toDto(NewPet, read()));
+        } catch (error) {
+          if (!(error instanceof ServiceError)) throw error;
+          const reason = error.message.replace(/^The request body |\.$/g, '');
+          if (++invalid <= MAX_REPORTED) reports.push(`line ${line}: ${reason}`);
+        }
+        if (lines % BATCH > 0) continue;
+        if (invalid === 0) await this.animals.addDrafts(batch);
+        batch = [];
+        this.operator.progress(`${lines} lines`);
       }
-      if (++lines % BATCH > 0) continue;
-      if (invalid === 0) await this.animals.addDrafts(batch);
-      batch = [];
-      this.operator.progress(`${lines} lines`);
+    } catch (error) {
+      if (!(error instanceof UnreadableLine)) throw error;
+      lines++;
+      invalid++;
+      reports.splice(MAX_REPORTED - 1, 1, error.message);
     }
     if (invalid > MAX_REPORTED) reports.push(`and ${invalid - MAX_REPORTED} more`);
     const summary = `Nothing was added, because ${invalid} of ${lines} lines are invalid`;

@@ -11,6 +11,8 @@ const LIMITS = /--per-minute and --per-day are required with, and require, --pla
 test.each<[args: string, line: RegExp]>([
   ['nonsense', /unknown command 'nonsense'/],
   ['keys revok 1', /unknown command 'revok' \(Did you mean revoke\?\)$/],
+  ['help keys revok', /unknown command 'revok' \(Did you mean revoke\?\)$/],
+  ['help bogus', /unknown command 'bogus'/],
   ['key list', /unknown command 'key' \(Did you mean keys\?\)$/],
   ['keys list --onwer a', /unknown option '--onwer' \(Did you mean --owner\?\)$/],
   ['keys issue --owner a --plan gold', /--plan.*free, pro, business, enterprise/],

@@ -137,18 +137,24 @@ describe('animals import', () => {
       'name,categoryId,Status\n',
       /one column status\. It is: name,categoryId,Status/,
     ],
-    ['an unclosed quote', 'name,categoryId\n"a\r\n",1\n"b,1\n', /^Line 4 has a quotation mark/],
-    ['a stray quote', 'name,categoryId\n\na"b,1\nc,1\n', /^Line 3 has a quotation mark/],
+    ['an unclosed quote', 'name,categoryId\n"a\r\n",1\n"b,1\n', /line 4: has a quotation mark/],
+    [
+      'a stray quote',
+      'name,categoryId\n\na,x\na"b,1\nc,1\n',
+      /^Nothing was added.+; line 4: has a quotation mark .+, so that not every line was checked$/,
+    ],
+    ['a space in the header', 'name,categoryId, status\na,1,sold\n', /one column status\. It is/],
+    ['a JSON array', '[\n{"name":"a","categoryId":1}\n]\n', /one object per line/],
     [
       'a long line',
       `name,categoryId\na,1\n${'x'.repeat(2 ** 21)}`,
-      /^Line 3 is longer than 1048576/,
+      /line 3: is longer than 1048576/,
     ],
-    ['a long record', `name,categoryId\n"${'x\n'.repeat(2 ** 20)}",1`, /^Line 2 is longer than/],
-    ['Latin-1', Buffer.from('name,categoryId\nZoë,1\n', 'latin1'), /^Line 2 is not text in UTF-8/],
-    ['NUL', 'name,categoryId\na\0,1\n', /^Line 2 is not text in UTF-8/],
-    ['UTF-16', Buffer.from('\ufeffname,categoryId\n', 'utf16le'), /^Line 1 is not text in UTF-8/],
-    ['UTF-16 without a mark', Buffer.from('{"name":1}', 'utf16le'), /^Line 1 is not text in UTF-8/],
+    ['a long record', `name,categoryId\n"${'x\n'.repeat(2 ** 20)}",1`, /line 2: is longer than/],
+    ['Latin-1', Buffer.from('name,categoryId\nZoë,1\n', 'latin1'), /line 2: is not text in UTF-8/],
+    ['NUL', 'name,categoryId\na\0,1\n', /line 2: is not text in UTF-8/],
+    ['UTF-16', Buffer.from('\ufeffname,categoryId\n', 'utf16le'), /line 1: is not text in UTF-8/],
+    ['UTF-16 without a mark', Buffer.from('{"name":1}', 'utf16le'), /line 1: is not text in UTF-8/],
   ])('a file with %s is an error', async (_name, content, line, ...options) => {
     expect(await rejected(file(content), ...options)).toMatch(line);
   });
@@ -159,7 +165,7 @@ describe('animals import', () => {
   });
 
   test.each([
-    ['nothing.csv', 1, /ENOENT.*nothing\.csv/],
+    ['nothing.csv', 1, /^The file nothing\.csv cannot be read \(ENOENT\)\.$/],
     ['nothing.csv --map name', 2, /--map.*such as name=Name/],
     ['nothing.csv --map id=Id', 2, /--map.*such as name=Name/],
     ['nothing.csv --delimiter ab', 2, /--delimiter.*Allowed choices are/],

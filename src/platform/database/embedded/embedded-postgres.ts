@@ -200,8 +200,9 @@ class EmbeddedDatabase {
 /** Whether the server, or the connection that a pool needed from it, was unavailable. */
 export function isTemporary(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const isOne = hasCode(error, TEMPORARY) || TEMPORARY_MESSAGE.test(error.message);
-  return isOne || isTemporary(error.cause);
+  // An error with a path is that of a file, such as one that a command reads.
+  const isOne = hasCode(error, TEMPORARY) && !('path' in error);
+  return isOne || TEMPORARY_MESSAGE.test(error.message) || isTemporary(error.cause);
 }
 
 function hasCode(error: unknown, codes: string[]): boolean {
