@@ -4,6 +4,7 @@ import { expectError, expectRateLimitHeaders } from '../harness/http/error-respo
 import { createKey, createOwner, type TestOwner } from '../harness/database/factories.js';
 import { Relay } from '../harness/database/relay.js';
 import { useStore } from '../harness/http/store.js';
+import { until } from '../harness/run/until.js';
 import { startService } from '../harness/service/service.js';
 
 const DAY_MS = 86_400_000;
@@ -299,12 +300,12 @@ describe('POST /v1/pets with an Idempotency-Key when the database fails', () => 
     '503 when the connection breaks as a row of %s is stored; nothing is, and a retry is the first',
     async (table) => {
       const lock = await holdTable(store.database, table, 'SHARE');
+      // The service also deletes old rows, which waits for the same lock.
+      const terminate = `
+        SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid)
+         WHERE relation = $1::regclass AND NOT granted AND query ILIKE '%INSERT INTO ' || $1 || '%'`;
       const broken = await whileInProgress(lock, () =>
-        store.query(
-          `SELECT pg_terminate_backend(pid) FROM pg_locks
-            WHERE relation = $1::regclass AND NOT granted`,
-          [table],
-        ),
+        until(async () => (await store.query(terminate, [table])).length > 0),
       );
       expectError(broken, 503, 'service_unavailable');
       expect(broken.headers['retry-after']).toMatch(/^[1-9]\d*$/);
