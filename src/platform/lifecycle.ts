@@ -55,7 +55,7 @@ export async function runService(
     );
     const app = await Promise.race([creating, stopped]).catch(rethrow);
     let reason: string | undefined;
-    app.get(ServiceMetrics).observeProcess(VERSION, log.droppedLines);
+    app.get(ServiceMetrics).observeProcess(log.droppedLines);
     const metrics = createMetricsServer(() => app.get(ServiceMetrics).text());
     try {
       const address = await openListeners(app, metrics, settings, database, logger);

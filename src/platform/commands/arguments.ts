@@ -1,12 +1,11 @@
 import { InvalidArgumentError } from 'commander';
-
-const INT64 = 2n ** 63n;
+import { parseInt64 as int64Of } from '../http/validation/int64.pipe.js';
 
 // Parsers of arguments and options for commander. They throw InvalidArgumentError: a usage error.
 
 export function parseInt64(text: string): bigint {
-  const value = /^(?:0|-?[1-9]\d{0,18})$/.test(text) ? BigInt(text) : INT64;
-  if (value < INT64 && value >= -INT64) return value;
+  const value = int64Of(text);
+  if (value !== undefined) return value;
   throw new InvalidArgumentError('Expected an int64.');
 }
 

@@ -9,8 +9,6 @@ export interface FeatureError {
   readonly when: string;
 }
 
-type ErrorKind = Omit<FeatureError, 'code'>;
-
 /** The message for an API key that is not valid. @param prefix of every API key */
 export const invalidKeyMessage = (prefix: string) =>
   `The API key is not valid: it may be mistyped, revoked or expired. It consists of ${prefix} and 36 letters and digits, which are case-sensitive. Send it as Authorization: Bearer <API_KEY>, with Bearer once and without quotes or brackets. The operator of the service issues API keys.`;
@@ -19,7 +17,7 @@ export const invalidKeyMessage = (prefix: string) =>
  * The errors of every service. Clients switch on the code. The interface description lists these and
  * those that routes declare.
  */
-const KINDS = {
+export const ERRORS = {
   invalid_request: { status: 400, when: 'A parameter, header or field is missing or invalid.' },
   malformed_json: {
     status: 400,
@@ -75,16 +73,14 @@ const KINDS = {
   forbidden: { status: 403, when: 'The caller may not use this operation or resource.' },
   not_found: { status: 404, when: 'The resource does not exist.' },
   conflict: { status: 409, when: 'The request conflicts with the state of the resource.' },
-} as const satisfies Record<string, ErrorKind>;
+} as const satisfies Record<string, Omit<FeatureError, 'code'>>;
 
-export type ErrorCode = keyof typeof KINDS;
-
-export const ERRORS: Readonly<Record<ErrorCode, ErrorKind>> = KINDS;
+export type ErrorCode = keyof typeof ERRORS;
 
 export const UNSUPPORTED_EXPECT = 'Unsupported Expect header. Only 100-continue is supported.';
 
 /** The codes that the interface description always lists. Features often send the others. */
-export const SERVICE_CODES = Object.keys(KINDS).filter(
+export const SERVICE_CODES = Object.keys(ERRORS).filter(
   (code) => !['forbidden', 'not_found', 'conflict'].includes(code),
 );
 

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, register, Registry } from 'prom-client';
 import { BoundedPool } from '../database/pools/bounded-pool.js';
 import { Settings } from '../config/settings.js';
+import { VERSION } from '../config/version.js';
 
 /** A value or, by the values of the first label, those of the next ones. */
 type Values = number | { readonly [label: string]: Values };
@@ -31,13 +32,13 @@ export class ServiceMetrics {
     );
   }
 
-  /** Registers the metrics of the process. @param version of the service */
-  observeProcess(version: string, droppedLines: () => number): void {
+  /** Registers the metrics of the process. */
+  observeProcess(droppedLines: () => number): void {
     collectDefaultMetrics();
     this.add(
       'build_info',
       'Always 1. The labels are the versions of the service and of Node.js',
-      () => ({ [version]: { [process.version]: 1 } }),
+      () => ({ [VERSION]: { [process.version]: 1 } }),
       ['version', 'node'],
     );
     this.add(

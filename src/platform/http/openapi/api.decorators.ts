@@ -23,8 +23,11 @@ export function ApiErrors(
   );
 }
 
+/** The body of an error response. */
+export type ErrorExample = Omit<FeatureError, 'when'> & { readonly message: string };
+
 /** Returns an example of an Error whose code is in the catalogue. */
-export function errorExample(code: string, message?: string) {
+export function errorExample(code: string, message?: string): ErrorExample {
   const { status, when } = ERRORS[code as ErrorCode];
   return { code, message: message ?? when, status };
 }
@@ -34,5 +37,5 @@ export const INT64 = { type: 'integer', format: 'int64', example: 1 } as const;
 
 /** Describes the response of an operation that returns a Page. */
 export function ApiPage(item: Type, description: string): MethodDecorator {
-  return ApiOkResponse({ type: [item], description, headers: headersOn(['page']) });
+  return ApiOkResponse({ type: [item], description, headers: headersOn('page') });
 }

@@ -24,10 +24,9 @@ import {
 } from '../../errors/catalogue.js';
 import type { BodyLimits } from '../body/body-limit.decorator.js';
 import { headerComponents, headersOn, type Occasion, REQUEST_HEADERS } from '../request/headers.js';
-import { errorExample } from './api.decorators.js';
+import { type ErrorExample, errorExample } from './api.decorators.js';
 
 const VERSION_PATH = '/v1';
-type ErrorExample = ReturnType<typeof errorExample>;
 
 const EVERY_OPERATION = [
   ...['invalid_request', 'request_timeout', 'rate_limit_exceeded', 'api_key_banned'],
@@ -170,12 +169,11 @@ export class InterfaceDescription {
       ...(isIdempotent ? ['idempotency_key_in_progress', 'idempotency_key_reused'] : []),
       ...(isDeprecated ? ['endpoint_removed'] : []),
     ];
-    const { keyPrefix } = this.settings.product;
-    const messages: Partial<Record<string, string>> = {
-      invalid_api_key: invalidKeyMessage(keyPrefix),
-    };
-    const examples = codes.map((code) => errorExample(code, messages[code]));
-    const errors = [...examples.map((example) => withLimits(example, limits)), UNKNOWN_EXPECT];
+    const invalidKey = invalidKeyMessage(this.settings.product.keyPrefix);
+    const errors = codes
+      .map((code) => errorExample(code, code === 'invalid_api_key' ? invalidKey : undefined))
+      .map((example) => withLimits(example, limits))
+      .concat(UNKNOWN_EXPECT);
     const occasionsOf = (status: number, ...occasions: Occasion[]): Occasion[] =>
       isDeprecated && AFTER_DEPRECATION.includes(status) ? ['deprecated', ...occasions] : occasions;
 
@@ -189,7 +187,7 @@ export class InterfaceDescription {
       else {
         const kinds: Occasion[] = isRead ? ['read'] : isIdempotent ? ['idempotent'] : [];
         const headers = {
-          ...headersOn(occasionsOf(status, 'always', ...kinds)),
+          ...headersOn(...occasionsOf(status, 'always', ...kinds)),
           ...declared.headers,
         };
         responses[name] = { ...declared, headers };
@@ -250,7 +248,7 @@ function errorResponse(errors: readonly ErrorExample[], ...on: Occasion[]): Resp
   const examples = Object.fromEntries(errors.map((value) => [value.code, { value }]));
   return {
     description: errors.map(({ message }) => message).join(' Or: '),
-    headers: headersOn(['always', ...on], Object.keys(examples)),
+    headers: headersOn('always', ...on, ...Object.keys(examples)),
     content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' }, examples } },
   };
 }

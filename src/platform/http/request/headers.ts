@@ -78,17 +78,13 @@ export function headerComponents(product: Product): Record<string, HeaderObject>
   return Object.fromEntries(components);
 }
 
-/** Returns references to the headers that responses on these occasions have, or with these error codes. */
-export function headersOn(
-  occasions: readonly Occasion[],
-  codes: readonly string[] = [],
-): HeadersObject {
-  const all: readonly string[] = [...occasions, ...codes];
-  const names = Object.entries(RESPONSE_HEADERS).filter(([, [on]]) =>
-    [on].flat().some((each) => all.includes(each)),
+/** Returns references to the headers of responses. @param on their occasions and error codes */
+export function headersOn(...on: readonly string[]): HeadersObject {
+  const headers = Object.entries(RESPONSE_HEADERS).filter(([, [occasions]]) =>
+    [occasions].flat().some((occasion) => on.includes(occasion)),
   );
   return Object.fromEntries(
-    names.map(([name]) => [name, { $ref: `#/components/headers/${name}` }]),
+    headers.map(([name]) => [name, { $ref: `#/components/headers/${name}` }]),
   );
 }
 

@@ -3,7 +3,6 @@ import {
   type CanActivate,
   type ExecutionContext,
   Injectable,
-  SetMetadata,
   UseGuards,
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
@@ -25,12 +24,12 @@ interface Deprecation {
   replacement: string;
 }
 
-const DEPRECATION = 'deprecation';
+const DeclaredDeprecation = Reflector.createDecorator<Deprecation>();
 
 /** Sets the deprecation headers of an operation, and removes the operation at its sunset. */
 export function Deprecated(deprecation: Deprecation): MethodDecorator {
   return applyDecorators(
-    SetMetadata(DEPRECATION, deprecation),
+    DeclaredDeprecation(deprecation),
     ApiExtension('x-sunset', deprecation.sunset.toISOString()),
     UseGuards(DeprecationGuard),
   );
@@ -47,7 +46,7 @@ class DeprecationGuard implements CanActivate {
 
   /** @throws ServiceError endpoint_removed from the sunset on */
   canActivate(context: ExecutionContext): boolean {
-    const deprecation = this.reflector.get<Deprecation>(DEPRECATION, context.getHandler());
+    const deprecation = this.reflector.get(DeclaredDeprecation, context.getHandler());
     const response = responseOf(context);
     response.setHeader('Deprecation', `@${deprecation.since.getTime() / 1000}`);
     response.setHeader('Sunset', deprecation.sunset.toUTCString());

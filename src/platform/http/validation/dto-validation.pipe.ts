@@ -61,11 +61,9 @@ export class DtoValidationPipe extends ValidationPipe {
   }
 
   /** class-validator removes unknown properties, so this looks at their names first. */
-  protected override validate(dto: object, options?: ValidatorOptions) {
+  protected override async validate(dto: object, options?: ValidatorOptions) {
     const misnamed = misnamedProperties(dto);
-    const errors = super.validate(dto, options);
-    if (misnamed.length === 0) return errors;
-    return Promise.resolve(errors).then((others) => [...others, ...misnamed]);
+    return [...(await super.validate(dto, options)), ...misnamed];
   }
 
   /** Overrides ValidationPipe.toValidate: a class without rules, such as BigInt, is no DTO. */
