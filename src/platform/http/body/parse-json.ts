@@ -73,8 +73,10 @@ function checkSize(text: string, maxValues: number): void {
     } else if (code > 0x20) {
       const closes = code === 0x7d || code === 0x5d;
       // A member or an element begins after each comma, and at the start of each container.
-      if ((code === 0x2c || (isFirst && !closes)) && ++values > maxValues)
-        throw tooManyValues(maxValues);
+      if ((code === 0x2c || (isFirst && !closes)) && ++values > maxValues) {
+        const limit = maxValues.toLocaleString('en-US');
+        throw malformedJson(`has more than ${limit} members and elements in total`);
+      }
       isFirst = code === 0x7b || code === 0x5b;
       inString = code === 0x22;
       if (closes) depth--;
@@ -83,11 +85,6 @@ function checkSize(text: string, maxValues: number): void {
       }
     }
   }
-}
-
-function tooManyValues(max: number): ServiceError {
-  const limit = max.toLocaleString('en-US');
-  return malformedJson(`has more than ${limit} members and elements in total`);
 }
 
 /**

@@ -20,6 +20,9 @@ const EACH = 'each value in ';
  */
 const MAX_NESTED_VALUES = 1_000;
 
+/** Of the integers that a double holds. */
+const SAFE_RANGE = `from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`;
+
 /** An array can have hundreds of invalid items. */
 const MAX_PROPERTIES = 50;
 
@@ -56,14 +59,13 @@ export class DtoValidationPipe extends ValidationPipe {
     const { members, isTooLarge } = boundedValues(value as JsonObject, metatype);
     const dto: unknown = await super.transform(members, metadata);
     if (isTooLarge) throw tooManyValues();
-    rejectLargeIntegers(dto);
     return dto;
   }
 
   /** class-validator removes unknown properties, so this looks at their names first. */
   protected override async validate(dto: object, options?: ValidatorOptions) {
-    const misnamed = misnamedProperties(dto);
-    return [...(await super.validate(dto, options)), ...misnamed];
+    const others = errorsWithoutRule(dto);
+    return [...(await super.validate(dto, options)), ...others];
   }
 
   /** Overrides ValidationPipe.toValidate: a class without rules, such as BigInt, is no DTO. */
@@ -163,23 +165,24 @@ function nestedValues(value: unknown): number {
 
 /**
  * Returns an error for each property of a DTO, or of those nested in it, whose name differs from that of
- * a known one only in case.
+ * a known one only in case, and for each integer that a double cannot hold in the objects and arrays
+ * that no DTO class describes. It would be a bigint, which JSON.stringify rejects.
  */
-function misnamedProperties(value: object, path = ''): ValidationError[] {
-  const hasRules = isDto(value.constructor);
-  const errors: ValidationError[] = [];
-  if (!hasRules && !Array.isArray(value)) return errors;
-  for (const name of Object.keys(value)) {
-    const member = (value as JsonObject)[name];
-    const correct = hasRules && correctName(value.constructor, name);
-    if (correct) {
-      const constraints = { name: `must be written as ${correct}` };
-      errors.push({ property: path + name, constraints, value: true });
-    } else if (typeof member === 'object' && member !== null) {
-      errors.push(...misnamedProperties(member, `${path}${name}.`));
-    }
-  }
-  return errors;
+function errorsWithoutRule(value: object, path = ''): ValidationError[] {
+  const dto = isDto(value.constructor) ? value.constructor : undefined;
+  if (!dto && !Array.isArray(value) && value.constructor !== Object) return [];
+  return Object.entries(value).flatMap(([name, member]: [string, unknown]) => {
+    const property = path + name;
+    const error = (rule: string, message: string): ValidationError[] => [
+      { property, constraints: { [rule]: message }, value: true },
+    ];
+    const correct = dto && correctName(dto, name);
+    if (correct) return error('name', `must be written as ${correct}`);
+    if (dto && !namesOf(dto).has(name)) return [];
+    if (member instanceof Object) return errorsWithoutRule(member, `${property}.`);
+    const isLarge = !dto && typeof member === 'bigint' && !Number.isSafeInteger(Number(member));
+    return isLarge ? error('isSafeInteger', `must be an integer ${SAFE_RANGE}`) : [];
+  });
 }
 
 /** Returns the name of the member that an unknown name differs from only in case, if there is one. */
@@ -187,28 +190,6 @@ function correctName(dto: object, name: string): string | undefined {
   const names = namesOf(dto);
   const correct = names.get(name) ?? names.get(name.toLowerCase());
   return correct === name ? undefined : correct;
-}
-
-const RANGE = `from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`;
-
-/**
- * Rejects integers that a double cannot hold in the objects and arrays of a DTO that no DTO class
- * describes. They would be bigints, which JSON.stringify rejects.
- *
- * @throws ServiceError invalid_request that names the first one
- */
-function rejectLargeIntegers(value: unknown, path = ''): void {
-  if (typeof value !== 'object' || value === null) return;
-  const hasRules = isDto(value.constructor);
-  if (!hasRules && !Array.isArray(value) && value.constructor !== Object) return;
-  for (const [name, member] of Object.entries(value)) {
-    const place = path ? `${path}.${name}` : name;
-    if (typeof member === 'bigint' && !hasRules && !Number.isSafeInteger(Number(member))) {
-      const message = `${place} must be an integer ${RANGE}`;
-      throw invalidRequest([{ property: place, rule: 'isSafeInteger', message }]);
-    }
-    rejectLargeIntegers(member, place);
-  }
 }
 
 /** Returns the rules of a class, those of its base classes first, as their properties are declared. */
