@@ -82,7 +82,7 @@ export { copyOutput } from './database/copy/copy-output.js';
 /** Executes a request once, however often it is sent with the same key. */
 export { Idempotency } from './idempotency/idempotency.js';
 /** The `Idempotency-Key` of a request: `add(@IdempotencyKey() key?: IdempotencyKey)`. */
-export { IdempotencyKey } from './idempotency/idempotency-key.js';
+export { IdempotencyKey } from './idempotency/idempotency-key.guard.js';
 /** The module of `Idempotency`. */
 export { IdempotencyModule } from './idempotency/idempotency.module.js';
 /** Publishes events that are committed with a change and delivered afterwards. */

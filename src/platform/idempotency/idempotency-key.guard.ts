@@ -1,7 +1,16 @@
-import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import {
+  applyDecorators,
+  type CanActivate,
+  createParamDecorator,
+  type ExecutionContext,
+  Injectable,
+} from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { ApiHeader } from '@nestjs/swagger';
 import { ServiceError } from '../errors/service-error.js';
+import { REQUEST_HEADERS } from '../http/request/headers.js';
 import { requestOf, responseOf, routeMetadata } from '../http/request/request-context.js';
-import { ACCEPTS_KEY, receivedKeys } from './idempotency-key.js';
+import type { Request } from '../http/request/request.js';
 
 /** 1 to 255 visible ASCII characters. The first is not a double quote. */
 const BARE = /^[!#-~][!-~]{0,254}$/;
@@ -9,6 +18,30 @@ const BARE = /^[!#-~][!-~]{0,254}$/;
 const QUOTED = /^"((?:[!#-[\]-~]|\\["\\]){1,255})"$/;
 const MALFORMED =
   'Idempotency-Key must be 1 to 255 visible ASCII characters, bare or as a quoted string, and must be sent only once.';
+
+/** The key of a request. `Idempotency.once` announces with it that the response is a replay. */
+export interface IdempotencyKey {
+  toString(): string;
+  announceReplay(): void;
+}
+
+const KEY = Symbol('idempotency key');
+type KeyedRequest = Request & { [KEY]?: IdempotencyKey };
+
+const AcceptsKey = Reflector.createDecorator<boolean>();
+const accept = applyDecorators(AcceptsKey(true), ApiHeader(REQUEST_HEADERS.idempotencyKey));
+
+/**
+ * Passes the `Idempotency-Key` to a handler, undefined without the header, and describes the header
+ * in the interface description. With a key, the handler returns the result of `Idempotency.once`.
+ */
+export const IdempotencyKey = createParamDecorator(
+  (_data: unknown, context: ExecutionContext) => (requestOf(context) as KeyedRequest)[KEY],
+  [
+    (controller, name = '') =>
+      accept(controller, name, Object.getOwnPropertyDescriptor(controller, name)),
+  ],
+);
 
 /**
  * Rejects a malformed `Idempotency-Key` before the body is read. The bare form and the quoted form of
@@ -18,17 +51,17 @@ const MALFORMED =
 export class IdempotencyKeyGuard implements CanActivate {
   /** @throws ServiceError invalid_request */
   canActivate(context: ExecutionContext): boolean {
-    const request = requestOf(context);
+    const request: KeyedRequest = requestOf(context);
     // If the header is sent twice, Node joins the values with a comma and a space: malformed.
     const header = request.headers['idempotency-key']?.toString();
-    if (header === undefined || !routeMetadata(context, ACCEPTS_KEY)) return true;
+    if (header === undefined || !routeMetadata(context, AcceptsKey)) return true;
     const text = BARE.test(header) ? header : QUOTED.exec(header)?.[1]?.replace(/\\(.)/g, '$1');
     if (text === undefined) throw new ServiceError('invalid_request', MALFORMED);
     const response = responseOf(context);
     const announceReplay = (): void => {
       if (!response.headersSent) response.setHeader('Idempotent-Replayed', 'true');
     };
-    receivedKeys.set(request, { toString: () => text, announceReplay });
+    request[KEY] = { toString: () => text, announceReplay };
     return true;
   }
 }

@@ -6,7 +6,7 @@ import { Clock, DAY_MS } from '../config/clock.js';
 import { ServiceError } from '../errors/service-error.js';
 import { parseExact } from '../http/body/parse-json.js';
 import { jsonText } from '../http/response/json-text.js';
-import type { IdempotencyKey } from './idempotency-key.js';
+import type { IdempotencyKey } from './idempotency-key.guard.js';
 import { IdempotencyRepository } from './idempotency.repository.js';
 
 const IN_PROGRESS = new ServiceError('idempotency_key_in_progress', undefined, {

@@ -23,7 +23,7 @@ import { IsString } from 'class-validator';
 import { Public } from '../../../src/platform/http/request/public.decorator.js';
 import { ServiceError } from '../../../src/platform/errors/service-error.js';
 import { ApiErrors } from '../../../src/platform/http/openapi/api.decorators.js';
-import { IdempotencyKey } from '../../../src/platform/idempotency/idempotency-key.js';
+import { IdempotencyKey } from '../../../src/platform/idempotency/idempotency-key.guard.js';
 
 const PROBE = { schema: { type: 'object' as const }, example: { probeId: 1 } };
 
