@@ -10,8 +10,6 @@ import { EXCEPTION_FILTERS_METADATA } from '@nestjs/common/internal';
 import { type AbstractHttpAdapter, DiscoveryService, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, RequestHandler } from 'express';
-import type { Logger } from 'pino';
-import type { Settings } from './config/settings.js';
 import {
   DocumentationController,
   NoDocumentationController,
@@ -67,23 +65,19 @@ export async function createApp(
       // NestJS creates the others.
       filters?.filter((filter) => typeof filter !== 'function').forEach(record);
     }
-    setUp(app, settings, logger);
+    // A controller without a version, as the Nest CLI generates it, belongs to v1.
+    app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
+    app.getHttpServer().once('listening', () => {
+      if (app.get(PublicUrl).value) return;
+      logger.warn('PUBLIC_URL is not set: the URLs in Link headers are relative');
+    });
+    app.use(inOrder(MIDDLEWARE.map((type) => app.get(type))));
+    if (settings.server.docs) app.get(InterfaceDescription).read(app);
     return await app.init();
   } catch (error) {
     await app.close();
     throw error;
   }
-}
-
-function setUp(app: NestExpressApplication, settings: Settings, logger: Logger): void {
-  // A controller without a version, as the Nest CLI generates it, belongs to v1.
-  app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
-  app.getHttpServer().once('listening', () => {
-    if (app.get(PublicUrl).value) return;
-    logger.warn('PUBLIC_URL is not set: the URLs in Link headers are relative');
-  });
-  app.use(inOrder(MIDDLEWARE.map((type) => app.get(type))));
-  if (settings.server.docs) app.get(InterfaceDescription).read(app);
 }
 
 /** Returns the steps as one middleware: a layer of the router for each would cost time (docs/performance.md). */

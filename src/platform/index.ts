@@ -32,7 +32,7 @@ export { toDto } from './http/validation/dto-validation.pipe.js';
 /** Parses a JSON text as that of a body, with every digit of an int64. */
 export { parseJson } from './http/body/parse-json.js';
 /** Limits of a body for a route or a controller: `@BodyLimit({ bytes: 2_000_000, values: 50_000 })`. */
-export { BodyLimit } from './http/body/body-limit.decorator.js';
+export { BodyLimit } from './http/body/body.guard.js';
 /** An int64 in a path: `@Param('toyId', new Int64Pipe(toyNotFound)) toyId: bigint`. */
 export { Int64Pipe } from './http/validation/int64.pipe.js';
 

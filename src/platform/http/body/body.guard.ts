@@ -1,11 +1,13 @@
 import {
+  applyDecorators,
   type CanActivate,
   type ExecutionContext,
   Injectable,
   type OnModuleInit,
 } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
-import { DiscoveryService } from '@nestjs/core';
+import { DiscoveryService, Reflector } from '@nestjs/core';
+import { ApiExtension } from '@nestjs/swagger';
 import { MAX_BODY_BYTES } from '../../config/bounds.js';
 import { Settings } from '../../config/settings.js';
 import { payloadTooLarge, ServiceError } from '../../errors/service-error.js';
@@ -21,7 +23,6 @@ import {
 import { inputOf, type Request } from '../request/request.js';
 import { ResponseDeadline } from '../response/response-deadline.js';
 import { ArrivingBodies } from './arriving-bodies.js';
-import { type BodyLimits, OwnBodyLimits } from './body-limit.decorator.js';
 import { parseJson } from './parse-json.js';
 
 /**
@@ -33,6 +34,22 @@ const JSON_MEDIA_TYPE =
 
 /** What a chunk takes in addition to its content. */
 const BYTES_OF_A_CHUNK = 400;
+
+/** Limits of a body. Without one of them, the usual one applies. */
+export interface BodyLimits {
+  bytes?: number;
+  /** The members and elements of the JSON, and the nested values of its DTO. */
+  values?: number;
+}
+
+const OwnBodyLimits = Reflector.createDecorator<BodyLimits>();
+
+/**
+ * Sets the limits of the body of a route, or of each route of a controller. The start rejects more bytes
+ * than MAX_UPLOAD_MEBIBYTES. Each value takes up to 7 µs, in which the process handles no other request.
+ */
+export const BodyLimit = (limits: BodyLimits): MethodDecorator & ClassDecorator =>
+  applyDecorators(OwnBodyLimits(limits), ApiExtension('x-body-limits', limits));
 
 /**
  * Reads and parses the JSON body for handlers with a `@Body()` parameter. Express's body parser would
@@ -72,9 +89,9 @@ export class BodyGuard implements CanActivate, OnModuleInit {
     const takesFiles = kinds.has(RouteParamtypes.FILE) || kinds.has(RouteParamtypes.FILES);
     // The fields of an upload are a body of its handler.
     if (kinds.has(RouteParamtypes.BODY) && !takesFiles) return this.read(request, limits);
-    const isUpload = ['POST', 'PUT', 'PATCH'].includes(request.method);
-    if (isUpload) this.reserve(request, limits?.bytes);
-    return this.deadline.start(request, 0, isUpload);
+    if (!['POST', 'PUT', 'PATCH'].includes(request.method)) return this.deadline.start(request);
+    this.reserve(request, limits?.bytes);
+    return this.deadline.start(request, this.settings.server.requestTimeoutMs);
   }
 
   private async read(request: Request, limits: BodyLimits = {}): Promise<true> {

@@ -67,7 +67,7 @@ export class DocumentationController {
   openapi(@Req() { path }: Request, @Res({ passthrough: true }) response: Response): string {
     const format = path === '/openapi.json' ? 'json' : 'yaml';
     response.setHeader('Content-Type', `application/${format}`);
-    return this.description.current()[format] ?? '';
+    return this.description.current()[format];
   }
 
   /**

@@ -22,7 +22,7 @@ import {
   SERVICE_CODES,
   UNSUPPORTED_EXPECT,
 } from '../../errors/catalogue.js';
-import type { BodyLimits } from '../body/body-limit.decorator.js';
+import type { BodyLimits } from '../body/body.guard.js';
 import { headerComponents, headersOn, type Occasion, REQUEST_HEADERS } from '../request/headers.js';
 import { type ErrorExample, errorExample } from './api.decorators.js';
 
@@ -67,7 +67,7 @@ Requests and responses are JSON in UTF-8, including errors. Identifiers are 64-b
 @Injectable()
 export class InterfaceDescription {
   private routes!: OpenAPIObject;
-  private texts: Record<string, string> = {};
+  private published = { operations: -1, json: '', yaml: '' };
 
   constructor(
     private readonly settings: Settings,
@@ -96,20 +96,20 @@ export class InterfaceDescription {
   }
 
   /** Returns `json` and `yaml` (RFC 9512). They change when an operation is removed. */
-  current(): Record<string, string> {
+  current(): Readonly<Record<'json' | 'yaml', string>> {
     const now = new Date(this.clock.now()).toISOString();
     const operations = Object.entries(this.routes.paths).flatMap(([path, item]) =>
       (Object.entries(item) as [string, OperationObject & { 'x-sunset'?: string }][])
         .filter(([, { 'x-sunset': sunset }]) => sunset === undefined || sunset > now)
         .map(([method, operation]) => ({ path, method, operation })),
     );
-    const published = String(operations.length);
-    if (this.texts['operations'] !== published) {
+    if (this.published.operations !== operations.length) {
       const description = this.describe(operations);
       const yaml = dump(description, { lineWidth: -1, noRefs: true, skipInvalid: true });
-      this.texts = { operations: published, json: JSON.stringify(description), yaml };
+      const json = JSON.stringify(description);
+      this.published = { operations: operations.length, json, yaml };
     }
-    return this.texts;
+    return this.published;
   }
 
   /** Adds what every operation has. */

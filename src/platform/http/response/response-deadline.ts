@@ -22,14 +22,12 @@ export class ResponseDeadline implements ResponseObserver {
   /**
    * Starts the time limit of the handler. Returns true, as the guard that calls it.
    *
-   * @param bodyMs how long the body took to arrive, in milliseconds
-   * @param isUpload whether the route reads the body itself, within the time limit of a request
+   * @param bodyMs how long the body took to arrive or may still take, in milliseconds
    */
-  start(request: Timed, bodyMs = 0, isUpload = false): true {
-    const { database, server } = this.settings;
-    const uploadMs = isUpload ? server.requestTimeoutMs : 0;
-    const limitMs = database.poolWaitMs + database.statementTimeoutMs + MARGIN_MS + uploadMs;
-    const restMs = request.receivedAt + bodyMs + limitMs - performance.now();
+  start(request: Timed, bodyMs = 0): true {
+    const { poolWaitMs, statementTimeoutMs } = this.settings.database;
+    const limitMs = poolWaitMs + statementTimeoutMs + MARGIN_MS + bodyMs;
+    const restMs = request.receivedAt + limitMs - performance.now();
     request[DEADLINE] = setTimeout(sendLate, restMs, request);
     return true;
   }

@@ -11,9 +11,9 @@ import type { NextFunction, Request, Response } from '../request/request.js';
 export const NotAllowedHint = Reflector.createDecorator<string>();
 
 /**
- * The catch-all route: requests that match no other route pass the guards. NestJS registers it last, because it is the
- * least specific one. If
- * the path has no route, what a package has mounted in `onModuleInit` follows, or else 404.
+ * The catch-all route: requests that match no other route pass the guards. NestJS registers it last,
+ * because it is the least specific one. If the path has no route, what a package has mounted in
+ * `onModuleInit` follows, or else 404.
  */
 @ApiExcludeController()
 @Controller({ version: VERSION_NEUTRAL })

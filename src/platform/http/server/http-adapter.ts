@@ -107,12 +107,10 @@ export class HttpAdapter extends ExpressAdapter {
       );
       return super.reply(response, body, statusCode);
     }
+    if (response.statusCode === 204 || body === undefined) return sendNothing(response);
     const isText = typeof body === 'string' || body instanceof Uint8Array;
     // The handler declares another type than JSON.
-    if (isText && response.statusCode !== 204 && response.hasHeader('content-type')) {
-      return sendBody(request, response, body);
-    }
-    if (response.statusCode === 204 || body === undefined) return sendNothing(response);
+    if (isText && response.hasHeader('content-type')) return sendBody(request, response, body);
     const next: NextPage[] = [];
     const text = jsonText(body, next);
     if (next[0]) {
