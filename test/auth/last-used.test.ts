@@ -51,13 +51,13 @@ it('a use while earlier ones are being stored is stored later', async () => {
   const ask = () => new ApiClient(service, key).get('/v1/nothing');
   await ask();
   const lock = await holdTable(service.database, 'api_keys', 'EXCLUSIVE');
-  const stored = service.runJob('KeyCache.saveUses');
+  const stored = service.runJob('KeyUsage.save');
   await lock.waitedFor();
   await service.advance(MINUTE_MS);
   await ask();
   await lock.release();
   await stored;
-  await service.runJob('KeyCache.saveUses');
+  await service.runJob('KeyUsage.save');
   const [row] = await service.database.query<{ at: Date }>(
     'SELECT last_used_at AS at FROM api_keys WHERE id = $1',
     [keyId],
@@ -73,7 +73,7 @@ it('the batch skips rows that are locked, by a command or another replica, and t
   const keys = [await createKey(database, id), locked, await createKey(database, id)];
   for (const { key } of keys) await new ApiClient(service, key).get('/v1/nothing');
   const stored = async () => {
-    await service.runJob('KeyCache.saveUses');
+    await service.runJob('KeyUsage.save');
     const sql = 'SELECT id FROM api_keys WHERE last_used_at IS NOT NULL ORDER BY id';
     return (await database.query<{ id: string }>(sql)).map((row) => row.id);
   };

@@ -5,6 +5,7 @@ import type { IdentifiedCaller, KeyState } from './caller.js';
 import { IssuedKeys } from './key-cache/issued-keys.js';
 import { KeyCache } from './key-cache/key-cache.js';
 import { hashKey } from './key-format.js';
+import { KeyUsage } from './usage/key-usage.js';
 
 /** RFC 6750, 2.1; the scheme is case-insensitive (RFC 9110, 11.1). */
 const SCHEME = /^bearer(?: +|$)/i;
@@ -22,6 +23,7 @@ export class Authenticator {
     private readonly cache: KeyCache,
     private readonly issuedKeys: IssuedKeys,
     private readonly clock: Clock,
+    private readonly usage: KeyUsage,
   ) {}
 
   /**
@@ -66,7 +68,7 @@ export class Authenticator {
     if (!key) return INVALID;
     if (!isUsable(key, this.clock.now()))
       return { kind: 'anonymous', reason: 'invalid', rejectedKey: key };
-    this.cache.noteUse(key);
+    this.usage.noteUse(key);
     return { kind: 'key', key };
   }
 }

@@ -1,6 +1,5 @@
-import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
-import { Clock, MINUTE_MS } from '../../config/clock.js';
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../../config/clock.js';
 import { Settings } from '../../config/settings.js';
 import { DatabaseProbe } from '../../database/pools/database-probe.js';
 import type { KeyState } from '../caller.js';
@@ -17,9 +16,6 @@ const MAX_AGE_UNREACHABLE_MS = 600_000;
  * from before takes to fail, and short enough that changes take effect within five seconds.
  */
 const DOWN_FOR_MS = 3_000;
-const SAVE_INTERVAL_MS = 15_000;
-/** API keys per statement. A statement takes a small part of its time limit. */
-const SAVED_TOGETHER = 5_000;
 
 /** A result of a lookup is as old as the lookup. `startedAtMs` is on the monotonic clock. */
 interface Lookup<Result> {
@@ -30,15 +26,11 @@ interface Lookup<Result> {
 /**
  * Caches the state of API keys by hash, about 400 bytes each. Only API keys that exist are cached,
  * so that unauthenticated callers cannot make it grow. When full, it evicts the least recently used.
- * Stores when API keys were last used, to the minute, in batches.
  */
 @Injectable()
-export class KeyCache implements OnApplicationShutdown {
-  private readonly logger = new Logger(KeyCache.name);
+export class KeyCache {
   private readonly entries = new Map<string, Lookup<KeyState>>();
   private readonly lookups = new Map<string, Lookup<Promise<KeyState | null>>>();
-  /** Times of use by key id, in milliseconds since the epoch, until they are stored. */
-  private readonly uses = new Map<bigint, number>();
   /** When the database was last unreachable, on the monotonic clock. */
   private downAtMs = -Infinity;
   /** Cache hits, queries, and uses of older states while the database was unreachable. */
@@ -89,33 +81,6 @@ export class KeyCache implements OnApplicationShutdown {
       return lookup;
     this.statistics.stale++;
     return entry.result;
-  }
-
-  /** Notes the use of an API key. */
-  noteUse({ keyId }: KeyState): void {
-    const nowMs = this.clock.now();
-    this.uses.set(keyId, nowMs - (nowMs % MINUTE_MS));
-  }
-
-  @Interval(SAVE_INTERVAL_MS)
-  async saveUses(): Promise<void> {
-    const uses = [...this.uses];
-    try {
-      for (let start = 0; start < uses.length; start += SAVED_TOGETHER) {
-        const batch = uses.slice(start, start + SAVED_TOGETHER);
-        const locked = await this.repository.saveLastUsed(new Map(batch));
-        // A later use, noted in the meantime, stays for the next run, as that of a locked row.
-        for (const [id, atMs] of batch)
-          if (this.uses.get(id) === atMs && !locked.has(id)) this.uses.delete(id);
-      }
-    } catch (error) {
-      this.logger.warn(`The last use of API keys was not stored: ${String(error)}`);
-    }
-  }
-
-  /** The last requests have ended, and the connections are still open. */
-  async onApplicationShutdown(): Promise<void> {
-    await this.saveUses();
   }
 
   /** Joins a lookup in progress, if it began recently, or starts one. */

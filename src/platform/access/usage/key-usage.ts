@@ -3,17 +3,18 @@ import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { Clock, DAY_MS, MINUTE_MS } from '../../config/clock.js';
 import type { KeyState } from '../caller.js';
-import { KeyUsageRepository, type UsageCount } from './key-usage.repository.js';
+import { type KeyUse, KeyUsageRepository, type UsageCount } from './key-usage.repository.js';
 
-/** `kill -9` loses the counts since the last run. */
+/** `kill -9` loses what was noted since the last run. */
 const SAVE_INTERVAL_MS = 10_000;
-/** Counts that one statement stores or deletes. It takes a small part of its time limit. */
+/** Rows that one statement stores or deletes. It takes a small part of its time limit. */
 const BATCH_SIZE = 5_000;
 const KEPT_DAYS = 400;
 
 /**
  * Counts the requests of each API key per UTC day, in about 200 bytes per key and day. It stores totals
- * in rows of this process, not differences. So it can repeat a statement whose result was lost.
+ * in rows of this process, not differences. So it can repeat a statement whose result was lost. Also
+ * stores when API keys were last used, to the minute.
  */
 @Injectable()
 export class KeyUsage implements OnApplicationShutdown {
@@ -22,12 +23,20 @@ export class KeyUsage implements OnApplicationShutdown {
   private current = { day: 0, counter: '', counts: new Map<bigint, UsageCount>() };
   /** Counts that have changed since they were stored. */
   private readonly changed = new Set<UsageCount>();
-  private lastRun = Promise.resolve();
+  /** Times of use by key id, in milliseconds since the epoch, until they are stored. */
+  private readonly uses = new Map<bigint, number>();
+  private lastRun: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly repository: KeyUsageRepository,
     private readonly clock: Clock,
   ) {}
+
+  /** Notes that an API key was used now. */
+  noteUse({ keyId }: KeyState): void {
+    const nowMs = this.clock.now();
+    this.uses.set(keyId, nowMs - (nowMs % MINUTE_MS));
+  }
 
   /** Counts a request of an API key, or its rejection by a limit. */
   count({ keyId }: KeyState, isRejected: boolean): void {
@@ -42,10 +51,15 @@ export class KeyUsage implements OnApplicationShutdown {
     this.changed.add(count);
   }
 
-  /** Stores the counts when the previous run has ended. After a failure, the next run repeats it. */
+  /** Stores counts and last uses when the previous run has ended. What fails is stored by the next one. */
   @Interval(SAVE_INTERVAL_MS)
-  save(): Promise<void> {
-    return (this.lastRun = this.lastRun.then(() => this.saveChanged()));
+  save(): Promise<unknown> {
+    const run = () =>
+      Promise.all([
+        this.inBatches('usage', this.changed, (batch) => this.saveCounts(batch)),
+        this.inBatches('last use', this.uses, (batch) => this.saveUses(batch)),
+      ]);
+    return (this.lastRun = this.lastRun.then(run));
   }
 
   /** The last requests have ended, and the connections are still open. */
@@ -61,19 +75,34 @@ export class KeyUsage implements OnApplicationShutdown {
       .catch((error: unknown) => this.logger.warn(`Could not delete old usage: ${String(error)}`));
   }
 
-  private async saveChanged(): Promise<void> {
-    const counts = [...this.changed];
-    for (let start = 0; start < counts.length; start += BATCH_SIZE) {
-      const batch = counts.slice(start, start + BATCH_SIZE);
-      for (const count of batch) this.changed.delete(count);
-      try {
-        await this.repository.save(batch);
-      } catch (error) {
-        for (const count of batch) this.changed.add(count);
-        this.logger.warn(`The usage of API keys was not stored: ${String(error)}`);
-        return;
-      }
+  /** Stores items until a batch fails. */
+  private async inBatches<Item>(
+    what: string,
+    items: Iterable<Item>,
+    store: (batch: Item[]) => Promise<void>,
+  ): Promise<void> {
+    const all = [...items];
+    try {
+      for (let start = 0; start < all.length; start += BATCH_SIZE)
+        await store(all.slice(start, start + BATCH_SIZE));
+    } catch (error) {
+      this.logger.warn(`The ${what} of API keys was not stored: ${String(error)}`);
     }
+  }
+
+  private async saveCounts(batch: readonly UsageCount[]): Promise<void> {
+    for (const count of batch) this.changed.delete(count);
+    await this.repository.save(batch).catch((error: unknown) => {
+      for (const count of batch) this.changed.add(count);
+      throw error;
+    });
+  }
+
+  private async saveUses(batch: readonly KeyUse[]): Promise<void> {
+    const locked = await this.repository.saveLastUsed(batch);
+    // A later use, noted in the meantime, stays for the next run, as that of a locked row.
+    for (const [id, atMs] of batch)
+      if (this.uses.get(id) === atMs && !locked.has(id)) this.uses.delete(id);
   }
 
   private today(): number {
