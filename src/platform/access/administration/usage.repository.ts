@@ -4,10 +4,9 @@ import { queryRows, type StatementRunner } from '../../database/sql.js';
 const SUMS = 'sum(requests)::bigint AS requests, sum(rejections)::bigint AS rejections';
 const IN_DAYS = `day >= 'epoch'::date + $1::int`;
 
-/** As text, because pg reads a date as local midnight. */
 const BY_DAY = `
-  SELECT day::text AS day, ${SUMS} FROM api_key_usage AS usage
-   WHERE ${IN_DAYS} AND key_id = $2 GROUP BY usage.day ORDER BY usage.day DESC`;
+  SELECT day, ${SUMS} FROM api_key_usage
+   WHERE ${IN_DAYS} AND key_id = $2 GROUP BY day ORDER BY day DESC`;
 
 const BY_KEY = `
   SELECT key.id, owner.name AS owner, key.access, key.note, ${SUMS} FROM api_key_usage
