@@ -63,10 +63,9 @@ export class AnimalFile {
   private renamed(values: unknown): unknown {
     const columns = Object.values(this.map).flat();
     if (columns.length === 0 || !(values instanceof Object) || Array.isArray(values)) return values;
-    const object = Object.fromEntries<unknown>(Object.entries(values));
-    const read = pick(this.map, (column) => object[column]);
-    for (const column of columns) Reflect.deleteProperty(object, column);
-    return { ...object, ...read };
+    const others = Object.entries(values).filter(([name]) => !columns.includes(name));
+    const object = values as Record<string, unknown>;
+    return { ...Object.fromEntries(others), ...pick(this.map, (column) => object[column]) };
   }
 
   private async *csvLines(blocks: AsyncIterable<string>): AsyncGenerator<FileLine> {
@@ -112,13 +111,12 @@ export class AnimalFile {
       );
     }
     this.ignoredColumns = header.filter((name) => !used.includes(name));
-    const indexes = new Map(header.map((name, index) => [name, index]));
     return (cells: readonly string[]) => {
       if (cells.length !== header.length) {
         const message = `has ${cells.length} cells instead of ${header.length}`;
         throw new ServiceError('invalid_request', message);
       }
-      const values = pick(map, (column) => cells[indexes.get(column) ?? -1]);
+      const values = pick(map, (column) => cells[header.indexOf(column)]);
       const id = String(values['categoryId']);
       return NUMBER.test(id) ? { ...values, categoryId: parseJson(Buffer.from(id)) } : values;
     };
@@ -149,17 +147,17 @@ async function* bytesOf(path: string): AsyncGenerator<Buffer, undefined> {
 /** Yields whole lines, several at once. @throws Error for a line that is too long or not UTF-8 */
 async function* textBlocks(input: AsyncIterable<Buffer>): AsyncGenerator<string, undefined> {
   const isText = (bytes: Buffer) => isUtf8(bytes) && !bytes.includes(0);
+  const decoder = new TextDecoder();
   let count = 0;
   const textOf = (block: Buffer): string => {
-    const lines = block.toString(isText(block) ? 'utf8' : 'latin1').split('\n');
-    const wrong = isText(block)
-      ? -1
-      : lines.findIndex((line) => !isText(Buffer.from(line, 'latin1')));
-    if (wrong >= 0) throw new UnreadableLine(count + wrong + 1, 'is not text in UTF-8');
-    const text = lines.join('\n');
-    const isFirst = count === 0;
+    const lines = block.toString('latin1').split('\n');
+    if (!isText(block)) {
+      const wrong = lines.findIndex((line) => !isText(Buffer.from(line, 'latin1')));
+      throw new UnreadableLine(count + wrong + 1, 'is not text in UTF-8');
+    }
     count += lines.length - 1;
-    return isFirst ? text.replace(/^\ufeff/, '') : text;
+    // Without a byte order mark at the start of the file.
+    return decoder.decode(block, { stream: true });
   };
   let rest = Buffer.alloc(0);
   for await (const chunk of input) {
