@@ -46,11 +46,10 @@ const SERVICES = `
 
 /** The audit trail. The target keeps its own records, after those of the source. */
 const AUDIT = 'operator_actions';
-const RECORDS = `SELECT coalesce(json_agg(record), '[]')::text AS records FROM ${AUDIT} AS record`;
+const KEEP_RECORDS = `CREATE TEMP TABLE own_records ON COMMIT DROP AS TABLE ${AUDIT}`;
 const ADD_RECORDS = `
   INSERT INTO ${AUDIT} (performed_at, actor, action, details)
-  SELECT performed_at, actor, action, details
-    FROM json_populate_recordset(NULL::${AUDIT}, $1::json) ORDER BY id`;
+  SELECT performed_at, actor, action, details FROM own_records ORDER BY id`;
 
 /** What these columns refer to without a foreign key. */
 const REFERENCES: Readonly<Record<string, string>> = {
@@ -95,7 +94,7 @@ export async function copyTables(
       // One may have started before the lock.
       await checkStopped(target, to);
       for (const name of names) if (name !== AUDIT) await checkEmpty(target, to, name);
-      const [{ records } = {}] = await queryRows<{ records: string }>(to, RECORDS);
+      await to.query(KEEP_RECORDS);
       await to.query(`TRUNCATE ${names.join()}`);
       for (const { name, last } of sequences) {
         // A rollback includes setval only if the sequence was restarted before.
@@ -110,7 +109,7 @@ export async function copyTables(
       }
       await to.query('SET CONSTRAINTS ALL IMMEDIATE');
       for (const name of names) await to.query(`ALTER TABLE ${name} ENABLE TRIGGER USER`);
-      await to.query(ADD_RECORDS, [records]);
+      await to.query(ADD_RECORDS);
       await record(to, { source: source.description, rows, omitted });
       await to.query(`ANALYZE ${names.join()}`);
       return rows;
