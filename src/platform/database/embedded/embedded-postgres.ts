@@ -119,37 +119,29 @@ class EmbeddedDatabase {
   async attach(signal?: AbortSignal): Promise<void> {
     let startedAtMs = performance.now();
     let isWaiting = false;
-    for (;;) {
-      const obstacle = await this.tryAttach();
-      if (obstacle === null) return;
-      const elapsedMs = performance.now() - startedAtMs;
-      if (obstacle instanceof Error) {
-        if (elapsedMs > START_LIMIT_MS) throw obstacle;
-      } else if (obstacle.startsWith('command')) {
+    const elapsedMs = () => performance.now() - startedAtMs;
+    for (; ; await sleep(POLL_MS, undefined, { signal })) {
+      let owner: string | null;
+      try {
+        owner = await this.own().catch(async (error: unknown) => {
+          if (!hasCode(error, NO_SERVER)) throw error;
+          await this.server.start();
+          return this.own();
+        });
+      } catch (error) {
+        if (!isTemporary(error) || elapsedMs() > START_LIMIT_MS) throw error;
+        continue;
+      }
+      if (owner === null) return;
+      if (owner.startsWith('command')) {
         if (!isWaiting) console.error('Waiting for a command that uses the embedded database.');
         isWaiting = true;
         startedAtMs = performance.now();
-      } else if (elapsedMs > PREDECESSOR_LIMIT_MS) {
-        const owner = obstacle.replace(/\d+/, '(process $&)');
+      } else if (elapsedMs() > PREDECESSOR_LIMIT_MS) {
         throw new StartError(
-          `another ${owner} already runs on ${this.dataDir}: stop it, give this one a DATA_DIR of its own`,
+          `another ${owner.replace(/\d+/, '(process $&)')} already runs on ${this.dataDir}: stop it, give this one a DATA_DIR of its own`,
         );
       }
-      await sleep(POLL_MS, undefined, { signal });
-    }
-  }
-
-  /** Returns why this process must wait: the name of the owner, or a temporary error. */
-  private async tryAttach(): Promise<string | Error | null> {
-    try {
-      return await this.own().catch(async (error: unknown) => {
-        if (!hasCode(error, NO_SERVER)) throw error;
-        await this.server.start();
-        return this.own();
-      });
-    } catch (error) {
-      if (isTemporary(error)) return error as Error;
-      throw error;
     }
   }
 
@@ -158,8 +150,7 @@ class EmbeddedDatabase {
    * Returns the name of the owner if this process must wait.
    */
   private async own(): Promise<string | null> {
-    const { use } = this;
-    const { connection } = this;
+    const { use, connection } = this;
     const session = new Client({
       ...connection,
       // Not the service's database, so that it can be dropped.
