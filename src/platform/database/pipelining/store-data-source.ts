@@ -52,8 +52,7 @@ class StoreManager extends EntityManager {
     isolation: IsolationLevel | Work<Result>,
     isolatedWork?: Work<Result>,
   ): Promise<Result> {
-    const work = typeof isolation === 'function' ? isolation : isolatedWork;
-    if (!work) throw new TypeError('A transaction needs a function that does its work.');
+    const work = typeof isolation === 'function' ? isolation : (isolatedWork as Work<Result>);
     const isNested = openTransaction() !== undefined;
     const run: Work<Result> = (manager) => (isNested ? work(manager) : this.runOpen(manager, work));
     return typeof isolation === 'string'
