@@ -12,31 +12,20 @@ const MIGRATIONS = ['./migrations/*.js', '../../*/migrations/*.js'].map((path) =
 );
 
 /** The client waits this much longer than the server's limit, so that its error arrives first. */
-export const CLIENT_TIMEOUT_MARGIN_MS = 250;
-
-/** What connections are used for. */
-interface ConnectionUse {
-  /** Follows the name of the database in pg_stat_activity. */
-  purpose?: string;
-  /** The number of connections. */
-  poolSize?: number;
-  statementTimeoutMs?: number;
-}
+const CLIENT_TIMEOUT_MARGIN_MS = 250;
 
 /**
  * Returns the configuration of a pool of PgClients. Every wait is bounded.
  *
  * @param connection where the server is
+ * @param purpose follows the name of the database in pg_stat_activity
  */
 export function connectionConfig(
   connection: ClientConfig,
   settings: DatabaseSettings,
-  {
-    purpose,
-    poolSize = settings.poolSize,
-    statementTimeoutMs = settings.statementTimeoutMs,
-  }: ConnectionUse = {},
+  purpose = '',
 ): BoundedPoolConfig & PgClientConfig {
+  const { statementTimeoutMs } = settings;
   const serverSettings = {
     statement_timeout: statementTimeoutMs,
     lock_timeout: settings.lockTimeoutMs,
@@ -45,11 +34,11 @@ export function connectionConfig(
   return {
     ...connection,
     types: columnTypes,
-    application_name: [settings.name, purpose].filter(Boolean).join(' '),
+    application_name: `${settings.name} ${purpose}`.trim(),
     keepAlive: true,
     connectionTimeoutMillis: settings.poolWaitMs,
     responseTimeoutMs: statementTimeoutMs + CLIENT_TIMEOUT_MARGIN_MS,
-    max: poolSize,
+    max: settings.poolSize,
     // A connection stays open.
     idleTimeoutMillis: 0,
     maxWaiting: settings.queueSize,
@@ -63,7 +52,7 @@ export function connectionConfig(
 export function dataSourceOptions(
   connection: ClientConfig,
   settings: DatabaseSettings,
-  use?: ConnectionUse,
+  purpose?: string,
 ): DataSourceOptions {
   return {
     type: 'postgres',
@@ -75,6 +64,6 @@ export function dataSourceOptions(
     migrations: MIGRATIONS,
     // The others print to standard output, which belongs to the results of commands and to the log.
     logger: 'debug',
-    extra: connectionConfig(connection, settings, use),
+    extra: connectionConfig(connection, settings, purpose),
   };
 }

@@ -24,7 +24,7 @@ const PROVIDERS = [
       // No provider gets the DataSource before the schema is up to date.
       inject: [DatabaseLocation, Settings, SCHEMA_CURRENT],
       useFactory: ({ connection, use }: DatabaseLocation, { database }: Settings) => ({
-        ...dataSourceOptions(connection, database, { purpose: use === 'command' ? 'cli' : '' }),
+        ...dataSourceOptions(connection, database, use === 'command' ? 'cli' : ''),
         autoLoadEntities: true,
         // They run on connections of their own.
         migrations: [],

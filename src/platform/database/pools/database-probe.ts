@@ -19,8 +19,8 @@ export class DatabaseProbe implements OnApplicationShutdown {
   private check: Promise<DatabaseState> | undefined;
 
   constructor({ connection }: DatabaseLocation, { database }: Settings) {
-    const use = { purpose: 'probes', poolSize: 1 };
-    this.pool = new BoundedPool(connectionConfig(connection, database, use));
+    const settings = { ...database, poolSize: 1 };
+    this.pool = new BoundedPool(connectionConfig(connection, settings, 'probes'));
     // The idle connection broke. The next check opens another one.
     this.pool.on('error', () => undefined);
     this.timeoutMs = database.readinessTimeoutMs;

@@ -92,14 +92,9 @@ export async function withDataSource<Result>(
   settings: DatabaseSettings,
   work: (dataSource: DataSource) => Promise<Result>,
 ): Promise<Result> {
-  const dataSource = new DataSource(
-    dataSourceOptions(location.connection, settings, {
-      // One holds the lock, the other migrates.
-      poolSize: 2,
-      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-      purpose: 'migrations',
-    }),
-  );
+  // One holds the lock, the other migrates.
+  const own = { ...settings, poolSize: 2, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
+  const dataSource = new DataSource(dataSourceOptions(location.connection, own, 'migrations'));
   await dataSource.initialize();
   try {
     return await work(dataSource);
