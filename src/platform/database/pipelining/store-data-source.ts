@@ -6,7 +6,6 @@
 import { ClsServiceManager } from 'nestjs-cls';
 import {
   DataSource,
-  type DataSourceOptions,
   EntityManager,
   type EntityTarget,
   type ObjectLiteral,
@@ -18,14 +17,6 @@ import { OPEN_TRANSACTION, openTransaction } from './pipelined-statements.js';
 
 /** TypeORM's DataSource, whose transactions are joined by all code that runs in them. */
 export class StoreDataSource extends DataSource {
-  /** The time limit of a transaction, which is that of one statement. Then its connection is closed. */
-  readonly transactionLimitMs: number;
-
-  constructor(options: DataSourceOptions) {
-    super(options);
-    this.transactionLimitMs = (options.extra as Required<PgClientConfig>).responseTimeoutMs;
-  }
-
   override createEntityManager(runner?: QueryRunner): EntityManager {
     return runner ? super.createEntityManager(runner) : new StoreManager(this);
   }
@@ -41,9 +32,7 @@ type IsolationLevel = Parameters<QueryRunner['startTransaction']>[0];
 
 /** The manager and the repositories that modules inject. */
 class StoreManager extends EntityManager {
-  declare readonly dataSource: StoreDataSource;
-
-  constructor(dataSource: StoreDataSource) {
+  constructor(dataSource: DataSource) {
     super(dataSource);
     Object.defineProperty(this, 'queryRunner', { get: openTransaction });
   }
@@ -70,7 +59,9 @@ class StoreManager extends EntityManager {
   private async runOpen<Result>(manager: EntityManager, work: Work<Result>): Promise<Result> {
     const runner = manager.queryRunner as QueryRunner;
     const connection = (await runner.connect()) as PgClient;
-    const limit = setTimeout(() => connection.abandon(), this.dataSource.transactionLimitMs);
+    // The time limit of a transaction is that of one statement. Then its connection is closed.
+    const { responseTimeoutMs } = this.dataSource.options.extra as PgClientConfig;
+    const limit = setTimeout(() => connection.abandon(), responseTimeoutMs);
     const cls = ClsServiceManager.getClsService();
     try {
       const context = { ...cls.get<object | undefined>(), [OPEN_TRANSACTION]: runner };
