@@ -16,7 +16,6 @@ const store = useStore({ features: 'bodies', env: { MAX_UPLOAD_MEBIBYTES: '1' } 
 const post = (path: string, bytes: number) =>
   store.api.send(path, { method: 'POST', body: Buffer.alloc(bytes, 'a') });
 
-/** Sends a request without its body. */
 const exchange = (request: string, key: string, ...headers: string[]) =>
   RawConnection.exchange(store.service, requestHead(request, key, ...headers));
 

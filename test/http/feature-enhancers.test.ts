@@ -58,7 +58,6 @@ test('each log line of a feature has the id of its request, after any kind of wa
 describe('exception filters of a feature', () => {
   const filtered = useStore({ features: 'filters' });
 
-  /** Returns the log line of a response. */
   const lineOf = ({ headers }: ApiResponse) =>
     filtered.service.waitForLog(
       ({ requestId, msg }) => msg === 'request' && requestId === headers['x-request-id'],

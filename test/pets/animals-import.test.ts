@@ -20,7 +20,6 @@ const empty = useDatabase();
 let cli: Cli;
 const path = (name: string) => join(folder, name);
 
-/** Writes a file, and returns its path. */
 function file(content: string | Buffer, name = 'animals.csv'): string {
   writeFileSync(path(name), content);
   return path(name);

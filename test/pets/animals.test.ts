@@ -10,7 +10,6 @@ const MAX = 2n ** 63n - 1n;
 
 const store = useStore({ app: true, nowMs: Date.now(), env: UNBOUNDED });
 let cli: Cli;
-/** Runs `animals …` and returns its JSON. */
 const animals = (...args: string[]) => cli.json('animals', ...args);
 const remove = (...ids: string[]) => cli.run('animals', 'remove', ...ids, '--yes', '--json');
 const actions = () =>

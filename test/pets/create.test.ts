@@ -15,7 +15,6 @@ const messageFor = (value: string, rule: string): string =>
 
 const store = useStore({ app: true });
 
-/** Posts the members of an object. */
 const add = (members: string) => store.api.post('/v1/pets', `{${members}}`);
 const addCategory = (token: string) => add(`"name":"Frank","categoryId":${token}`);
 

@@ -9,7 +9,6 @@ const PET = '{"name":"Frank","categoryId":7}';
 
 const store = useStore({ app: true });
 
-/** Returns a valid body of N bytes. */
 const petOf = (bytes: number): string => `${PET.slice(0, -1)}${' '.repeat(bytes - PET.length)}}`;
 
 /** Posts a body with these headers only. */
@@ -43,7 +42,6 @@ function expectTooLarge(response: ApiResponse): void {
   );
 }
 
-/** Expects a 400 with this reason. */
 function expectMalformed(response: ApiResponse, reason: string): void {
   expect(expectError(response, 400, 'malformed_json')).toMatch(
     new RegExp(`^The request body ${reason}\\.$`),

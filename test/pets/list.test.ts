@@ -50,13 +50,11 @@ async function storedIds(status?: string): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Replaces all animals. */
 async function fill(count: number, status: (index: number) => (typeof STATUSES)[number]) {
   await store.query('TRUNCATE pets RESTART IDENTITY CASCADE');
   await createPets(store.service.database, count, status);
 }
 
-/** Returns the cursor of the page after the first. */
 async function cursorOf(query: string): Promise<string> {
   const next = nextPage(await list(query)) ?? '';
   return new URLSearchParams(next.split('?')[1]).get('cursor')!;

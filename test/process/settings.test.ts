@@ -17,7 +17,6 @@ const CERTIFICATE = join(FOLDER, 'ca.pem');
 writeFileSync(CERTIFICATE, `Two authorities\n${rootCertificates.slice(0, 2).join('\n')}\n`);
 afterAll(() => rmSync(FOLDER, { recursive: true }));
 
-/** Returns the message of the error that rejects the settings. */
 function rejectionOf(environment: Record<string, string>): string {
   try {
     new Settings(PRODUCT, environment);

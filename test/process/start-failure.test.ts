@@ -29,7 +29,6 @@ beforeAll(async () => {
 });
 afterAll(() => silent.close());
 
-/** Returns the address with the role that has no rights. */
 function withoutRights(address: string): string {
   const url = new URL(address);
   url.username = ROLE;

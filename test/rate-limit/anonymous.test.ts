@@ -34,7 +34,6 @@ function from(address: string): (options?: RequestOptions) => Promise<ApiRespons
 }
 
 let addresses = 0;
-/** Returns an address that no other test uses. */
 const newAddress = (): string => `198.51.100.${++addresses}`;
 
 describe('a request without a valid key', () => {

@@ -61,7 +61,6 @@ const asks = (key: string) =>
 const newOwner = (perMinute: number, perDay: number): Promise<TestOwner> =>
   createOwner(database, { limits: { perMinute, perDay } });
 
-/** Returns the number of responses by code. */
 function codes(responses: ApiResponse[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { json } of responses) {
@@ -130,7 +129,6 @@ describeWithAnyRedis('three replicas that share a Redis', () => {
     }
   });
 
-  /** Returns how many commands Redis has received. */
   async function commands(): Promise<number> {
     const stats = await redis.client.info('commandstats');
     const calls = [...stats.matchAll(/^cmdstat_(\w+).*?:calls=(\d+)/gm)];

@@ -10,7 +10,6 @@ const OTHER_STORE = new KeyMaker(randomBytes(32), PRODUCT.keyPrefix);
 /** Returns a new API key of another store: well-formed, but not issued by the store under test. */
 export const unknownKey = (): string => OTHER_STORE.create();
 
-/** Returns what creates the API keys of a store. */
 export async function keyMakerOf(database: Pick<TestDatabase, 'query'>): Promise<KeyMaker> {
   const [row] = await database.query<{ secret: Buffer }>('SELECT secret FROM key_secret');
   return new KeyMaker((row as { secret: Buffer }).secret, PRODUCT.keyPrefix);

@@ -12,11 +12,9 @@ export interface TestDatabase {
   readonly name: string;
   readonly url: string;
   query<Row extends QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
-  /** Drops the database. */
   close(): Promise<void>;
 }
 
-/** Returns the address of a database on the test run's server. */
 function databaseUrl(name: string): string {
   const url = new URL(process.env[SERVER_URL] ?? '');
   url.pathname = `/${name}`;
@@ -86,7 +84,6 @@ export function useDatabase(options?: { template?: string }): TestDatabase {
   return database;
 }
 
-/** Runs a statement on the server's maintenance database. */
 async function administer(sql: string): Promise<void> {
   const client = new Client({ connectionString: databaseUrl('postgres') });
   await client.connect();

@@ -216,7 +216,6 @@ const anyBody = bodyBytes
   .chain((bytes) => fc.tuple(contentType, encoded(bytes)))
   .map(([type, { headers, ...body }]) => ({ ...body, headers: [...type, ...headers] }));
 
-/** Random requests in valid HTTP. */
 export const anyRequest: fc.Arbitrary<FuzzRequest> = fc
   .record({
     method: fc.oneof(
@@ -235,7 +234,6 @@ export const anyRequest: fc.Arbitrary<FuzzRequest> = fc
     chunkBytes: content?.chunkBytes,
   }));
 
-/** Random bodies for `POST /v1/items`. */
 export const anyPost: fc.Arbitrary<FuzzRequest> = anyBody.map((content) => ({
   method: 'POST',
   target: '/v1/items',

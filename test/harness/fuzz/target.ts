@@ -65,7 +65,6 @@ export class Target {
     expect(lines).toEqual([]);
   }
 
-  /** Sends the request with a valid API key. */
   authorized(request: FuzzRequest): Promise<ApiResponse> {
     const headers = [['Authorization', `Bearer ${this.key}`] as const, ...request.headers];
     return this.send({ ...request, headers });
@@ -171,7 +170,6 @@ export function asResponse(
   };
 }
 
-/** Returns the bytes of a request. */
 function bytesOf({ method, target, headers, body, chunkBytes }: FuzzRequest): Buffer {
   const framing: [string, string][] =
     body === undefined

@@ -3,7 +3,6 @@ import { connect, type Socket } from 'node:net';
 
 const PATIENCE_MS = 10_000;
 
-/** A response as it was received. */
 export interface RawResponse {
   status: number;
   /** By lower-case name. */

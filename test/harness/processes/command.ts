@@ -96,7 +96,6 @@ export class Cli {
   }
 }
 
-/** Waits for the end of a command. */
 export async function resultOf(
   child: ChildProcessByStdio<null, Readable, Readable>,
 ): Promise<Result> {

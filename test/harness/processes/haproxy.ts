@@ -23,7 +23,6 @@ export function findHaproxy(): string | undefined {
   return found;
 }
 
-/** A running HAProxy. */
 export interface Haproxy {
   readonly port: number;
   output(): string;

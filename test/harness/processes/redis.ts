@@ -30,7 +30,6 @@ if (!hasClock) {
   console.warn(`To test the counters in Redis, install ${missing} (apt-get install).`);
 }
 
-/** A redis-server of a test. */
 export interface RedisServer {
   readonly port: number;
   readonly url: string;
@@ -58,13 +57,11 @@ export async function openRedis(): Promise<Pick<RedisServer, 'url' | 'client' | 
 }
 
 interface ServerOptions {
-  /** Further arguments of redis-server. */
   args?: string[];
   /** Where the server's clock stands, until it is set; by default it has the machine's. */
   nowMs?: number;
   /** Leaves it to start() to start the server. */
   absent?: boolean;
-  /** Files: the server takes connections by TLS only. */
   tls?: { key: string; certificate: string };
   password?: string;
 }

@@ -86,12 +86,10 @@ function listOf<Item>(lists: Map<string, Item[]>, key: string): Item[] {
   return list;
 }
 
-/** Returns the quotas of the windows of a minute and a day. */
 export function quotas(perMinute: number, perDay: number): Quota[] {
   return [new Quota('minute', perMinute, MINUTE_MS), new Quota('day', perDay, DAY_MS)];
 }
 
-/** Adds the window of a route. */
 export function withRoute(budget: Budget, route: string, limit: number, lengthMs: number): Budget {
   const quota = new Quota(`route:${route}`, limit, lengthMs);
   return { ...budget, quotas: [...budget.quotas, quota] };

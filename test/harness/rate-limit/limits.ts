@@ -20,7 +20,6 @@ export function rateLimitHeaders({ headers }: ApiResponse): Record<string, unkno
   return Object.fromEntries(names.map((name) => [name, headers[name]]));
 }
 
-/** Sends requests in parallel. */
 export function inParallel(times: number, ask: () => Promise<ApiResponse>): Promise<ApiResponse[]> {
   return Promise.all(Array.from({ length: times }, ask));
 }

@@ -17,7 +17,6 @@ interface HostMessage {
   job?: string;
   log?: string;
   failure?: string;
-  /** In the text format of Prometheus. */
   metrics?: string;
 }
 
@@ -28,7 +27,6 @@ export function connectToHost(): Socket {
   return connect(hosts[worker % hosts.length] ?? 0, '127.0.0.1');
 }
 
-/** An application that runs in the host of this worker. */
 export class HostedApplication {
   readonly output = newOutput();
   /** By job; '' is what else the host was asked. */

@@ -14,7 +14,6 @@ const HELD = [
   'db_client_connection_pending_requests',
 ];
 
-/** A service that reports its metrics. */
 export interface Measured {
   /** Returns the metrics in the text format of Prometheus. */
   metrics(): Promise<string>;

@@ -1,9 +1,7 @@
 import { PRODUCT } from '../../../src/product.js';
 
-/** A line of the service's log. */
 export type LogLine = Record<string, unknown> & { msg?: string };
 
-/** What a service has printed so far. */
 export interface Output {
   text: string;
   onChange: Set<() => void>;
@@ -38,7 +36,6 @@ export function expectNoKey({ holdsKey, text }: Output): void {
   if (holdsKey) throw new Error(`an API key was logged:\n${text}`);
 }
 
-/** Returns the lines of the log that the text holds. */
 export function logLines(text: string): LogLine[] {
   return text
     .split('\n')

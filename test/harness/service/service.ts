@@ -41,16 +41,13 @@ export interface TestService {
   nowMs(): number;
   /** Time passes if the clock moves forward. Moving it back sets the wall clock only. */
   setClock(nowMs: number): Promise<void>;
-  /** Moves the clock on. */
   advance(ms: number): Promise<void>;
   /** Calls a method of a provider, such as `LastUsed.write`, as its schedule would. @throws Error with that of the method */
   runJob(name: string): Promise<void>;
-  /** What the service has logged so far. */
   output(): string;
   logs(): LogLine[];
   /** Returns the first log line, already written or to come, that the condition holds for. */
   waitForLog(condition: (line: LogLine) => boolean): Promise<LogLine>;
-  /** Returns the metrics in the text format of Prometheus. */
   metrics(): Promise<string>;
   /** @throws Error when the service holds something although no request is in progress */
   close(): Promise<void>;
@@ -114,13 +111,11 @@ export interface BuiltProcess {
   output(): string;
   logs(): LogLine[];
   waitForLog(condition: (line: LogLine) => boolean): Promise<LogLine>;
-  /** Returns the metrics in the text format of Prometheus. */
   metrics(): Promise<string>;
   /** Sends a signal and returns the exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** The service as an operator starts it, listening. */
 export interface BuiltService extends BuiltProcess {
   readonly url: string;
 }

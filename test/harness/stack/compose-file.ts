@@ -10,7 +10,6 @@ interface ComposeFile {
   >;
 }
 
-/** Reads a file of the repository. */
 export function readProjectFile(path: string): string {
   return readFileSync(join(__dirname, '../../..', path), 'utf8');
 }

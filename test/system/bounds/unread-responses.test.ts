@@ -49,7 +49,6 @@ async function openUnread(service: TestService, count: number): Promise<void> {
   }
 }
 
-/** Expects that the service soon has no more connections. */
 async function expectDisconnected(service: TestService): Promise<void> {
   const startedAt = performance.now();
   await untilMetric(service, 'connections', (value) => value === 0);

@@ -20,7 +20,6 @@ beforeEach(() => database.query('TRUNCATE api_keys, owners, operator_actions RES
 
 const listed = async () => (await cli.json('keys', 'list')) as { status: string }[];
 
-/** Creates keys of the owner acme. */
 async function createKeys(count: number): Promise<void> {
   const { id } = await createOwner(database, { name: 'acme', plan: 'free' });
   while (--count > 0) await createKey(database, id);

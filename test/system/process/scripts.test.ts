@@ -148,7 +148,6 @@ function start({ folder, dataDir }: ProjectCopy, command: string, ...args: strin
   return { child, printed: linesOf(child.stdout) };
 }
 
-/** Returns the address in a line of the log. */
 const addressIn = (line: string) => (JSON.parse(line) as { address: string }).address;
 
 /** Returns a function that returns the next line with a text. */

@@ -83,7 +83,6 @@ describeWithRedis('with OpenTelemetry, registered as docs/tracing.md shows', () 
     rmSync(folder, { recursive: true });
   });
 
-  /** Sends a request in a trace of its own. */
   async function traced(
     path: string,
     body?: object,
@@ -110,7 +109,6 @@ describeWithRedis('with OpenTelemetry, registered as docs/tracing.md shows', () 
       .sort();
   }
 
-  /** The paths of a list. */
   const LIST_PATHS = [
     'GET /v1/items',
     'GET /v1/items > request handler',

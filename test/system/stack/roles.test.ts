@@ -26,7 +26,6 @@ const programs = findPostgresPrograms();
   let service: BuiltService;
   let cli: Cli;
 
-  /** Returns the address of a database on the server, as a role. */
   const addressOf = (database: string, role = 'postgres'): string => {
     const url = new URL(server.url);
     url.pathname = `/${database}`;
@@ -34,7 +33,6 @@ const programs = findPostgresPrograms();
     return url.href;
   };
 
-  /** Runs SQL in a database as a role. */
   const run = async <Row extends QueryResultRow>(
     database: string,
     sql: string,
