@@ -12,11 +12,7 @@ const ISSUED = ['id', 'owner', 'plan', 'key', 'expiresAt', 'access', 'note'];
 const TIME = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
 
 const database = useDatabase();
-let cli: Cli;
-
-beforeAll(() => {
-  cli = new Cli({ DATABASE_URL: database.url });
-});
+const cli = Cli.on(database);
 
 beforeEach(() => database.query('TRUNCATE api_keys, owners, operator_actions RESTART IDENTITY'));
 

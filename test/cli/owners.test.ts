@@ -5,11 +5,7 @@ import { Cli, OPERATOR } from '../harness/processes/command.js';
 const TIME = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
 
 const database = useDatabase();
-let cli: Cli;
-
-beforeAll(() => {
-  cli = new Cli({ DATABASE_URL: database.url });
-});
+const cli = Cli.on(database);
 
 beforeEach(async () => {
   await database.query('TRUNCATE api_keys, owners, operator_actions RESTART IDENTITY');

@@ -6,11 +6,7 @@ import { Cli } from '../harness/processes/command.js';
 
 // The database uses the real clock, and the service validates keys by its own.
 const store = useStore({ nowMs: Date.now(), env: { BAN_AFTER_REJECTIONS: '1' } });
-let cli: Cli;
-beforeAll(() => {
-  cli = new Cli({ DATABASE_URL: store.database.url });
-});
-
+const cli = Cli.on(store.database);
 const asks = (key: string) => () => new ApiClient(store.service, key).get('/v1/items');
 
 test('a key is valid from its creation until its revocation', async () => {

@@ -17,7 +17,7 @@ const NAME = /name is required and must be a string of 1 to 255 characters/;
 const folder = mkdtempSync(join(tmpdir(), 'animals-'));
 const database = useDatabase();
 const empty = useDatabase();
-let cli: Cli;
+const cli = Cli.on(database, { app: true });
 const path = (name: string) => join(folder, name);
 
 function file(content: string | Buffer, name = 'animals.csv'): string {
@@ -49,10 +49,6 @@ async function shell(command: string): Promise<{ code: number; output: string }>
   const [code] = (await once(child, 'close')) as [number];
   return { code, output };
 }
-
-beforeAll(() => {
-  cli = new Cli({ DATABASE_URL: database.url }, { app: true });
-});
 beforeEach(() => database.query('TRUNCATE pets, operator_actions RESTART IDENTITY'));
 afterAll(() => rmSync(folder, { recursive: true }));
 

@@ -9,7 +9,7 @@ const TIME = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z
 const MAX = 2n ** 63n - 1n;
 
 const store = useStore({ app: true, nowMs: Date.now(), env: UNBOUNDED });
-let cli: Cli;
+const cli = Cli.on(store.database, { app: true });
 const animals = (...args: string[]) => cli.json('animals', ...args);
 const remove = (...ids: string[]) => cli.run('animals', 'remove', ...ids, '--yes', '--json');
 const actions = () =>
@@ -18,10 +18,6 @@ const stored = () => store.query('SELECT * FROM pets ORDER BY id');
 const idsOf = (pets: { id: number }[]) => pets.map(({ id }) => id);
 const nextOf = ({ headers }: ApiResponse) =>
   /\/v1.+(?=>; rel="next")/.exec(String(headers.link))?.[0];
-
-beforeAll(() => {
-  cli = new Cli({ DATABASE_URL: store.database.url }, { app: true });
-});
 beforeEach(() => store.query('TRUNCATE pets, operator_actions RESTART IDENTITY'));
 
 test('list, show and count: also when, with which API key and by which owner an animal was added', async () => {

@@ -47,6 +47,16 @@ export class Cli {
     private readonly program = PROGRAM,
   ) {}
 
+  /** @param database may be created later, by a hook */
+  static on(database: { readonly url: string }, options?: { app: true }): Cli {
+    const env = {
+      get DATABASE_URL() {
+        return database.url;
+      },
+    };
+    return new Cli(env, options);
+  }
+
   /** Starts a command in a process of its own. */
   start(...args: string[]): ChildProcessByStdio<null, Readable, Readable> {
     return spawn(process.execPath, [this.program, ...args], {

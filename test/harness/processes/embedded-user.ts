@@ -101,7 +101,7 @@ export class EmbeddedUser {
   }
 }
 
-/** Creates a temporary folder, which `removeFolders` removes. */
+/** Creates a temporary folder, which is removed after the tests of the file. */
 export function makeFolder(mode = 0o755): string {
   const folder = fs.mkdtempSync(join(tmpdir(), 'embedded-'));
   fs.chmodSync(folder, mode);
@@ -120,7 +120,7 @@ export function copyOfBuild(checkout: string): string {
   return dist;
 }
 
-/** Ends the processes that a test left. */
+/** Ends the processes that a test left, on Linux. After the tests of a file, this happens without a call. */
 export async function endUsers(): Promise<void> {
   const running = users.splice(0).filter((user) => user.running);
   await Promise.all(running.map((user) => user.close()));
@@ -129,10 +129,10 @@ export async function endUsers(): Promise<void> {
   for (const folder of folders) await until(() => processesOf(folder).length === 0);
 }
 
-/** Removes the folders of `makeFolder`. */
-export function removeFolders(): void {
+afterAll(async () => {
+  if (onLinux) await endUsers();
   for (const folder of folders.splice(0)) fs.rmSync(folder, { recursive: true, force: true });
-}
+});
 
 /** Leaves a stopped cluster in the folder: a copy of the test run's, where it has one. */
 export async function makeCluster(dataDir: string): Promise<void> {

@@ -7,13 +7,11 @@ import { ApiClient } from '../../harness/http/client.js';
 import { Cli, DATABASE_LINE, resultOf } from '../../harness/processes/command.js';
 import {
   EmbeddedUser,
-  endUsers,
   makeCluster,
   makeFolder,
   type Opened,
   processesOf,
   query,
-  removeFolders,
 } from '../../harness/processes/embedded-user.js';
 import { until } from '../../harness/run/until.js';
 import { startBuiltService, startService, TEAM_MAIN } from '../../harness/service/service.js';
@@ -97,11 +95,7 @@ jest.setTimeout(60_000);
     await target.query(FEATURE);
     cli = new Cli({ DATA_DIR: dataDir, DATABASE_URL: target.url });
   }, 120_000);
-  afterAll(async () => {
-    await endUsers();
-    removeFolders();
-    await target.remove();
-  });
+  afterAll(() => target.remove());
 
   test('refuses missing databases, other migrations, and a target that is not empty', async () => {
     expect(await rejected({ DATABASE_URL: '' })).toContain('Set DATABASE_URL');

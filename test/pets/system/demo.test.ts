@@ -7,12 +7,7 @@ import { DemoKey } from '../../../src/platform/demo/demo-key.js';
 import type { Request } from '../../../src/platform/http/request/request.js';
 import { unknownKey } from '../../harness/database/api-keys.js';
 import { Cli } from '../../harness/processes/command.js';
-import {
-  makeCluster,
-  makeFolder,
-  query,
-  removeFolders,
-} from '../../harness/processes/embedded-user.js';
+import { makeCluster, makeFolder, query } from '../../harness/processes/embedded-user.js';
 import { ApiClient, type ApiResponse, send } from '../../harness/http/client.js';
 import { RawConnection } from '../../harness/http/raw-connection.js';
 import {
@@ -42,7 +37,6 @@ describe('with only DATA_DIR set, from the first start', () => {
     // The service has stopped its database server.
     expect(existsSync(join(dataDir, 'postgres/postmaster.pid'))).toBe(false);
   });
-  afterAll(removeFolders);
 
   async function start(): Promise<void> {
     service = await startBuiltService({ DATA_DIR: dataDir }, TEAM_MAIN);

@@ -1,14 +1,9 @@
 import { useDatabase } from '../../harness/database/database.js';
 import { Cli, TEAM_PROGRAM } from '../../harness/processes/command.js';
-import { makeFolder, removeFolders } from '../../harness/processes/embedded-user.js';
+import { makeFolder } from '../../harness/processes/embedded-user.js';
 
 const database = useDatabase();
-let cli: Cli;
-beforeAll(() => {
-  cli = new Cli({ DATABASE_URL: database.url }, { app: true });
-});
-afterAll(removeFolders);
-
+const cli = Cli.on(database, { app: true });
 test('db seed adds N animals with varied names, categories and statuses, and updates the planner statistics', async () => {
   // More than one batch, and not a multiple of its size.
   const seed = ['db', 'seed', '--animals', '60001', '--yes', '--json'];

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { PRODUCT } from '../../../src/product.js';
-import { makeCluster, makeFolder, removeFolders } from '../../harness/processes/embedded-user.js';
+import { makeCluster, makeFolder } from '../../harness/processes/embedded-user.js';
 import { send } from '../../harness/http/client.js';
 import { inheritedEnvironment, TEAM_MAIN } from '../../harness/service/service.js';
 
@@ -44,7 +44,6 @@ if (!hasTerminal)
         });
       }
     }
-    removeFolders();
     const time = /^\[\d\d:\d\d:\d\d\.\d{3}\] /;
     expect(lines.filter((line) => line !== '').map((line) => line.replace(time, '… '))).toEqual([
       expect.stringMatching(/^… INFO: schema migrated /),

@@ -3,42 +3,30 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cli, resultOf } from '../../harness/processes/command.js';
-import {
-  EmbeddedUser,
-  endUsers,
-  makeCluster,
-  makeFolder,
-  type Opened,
-  processesOf,
-  query,
-  removeFolders,
-} from '../../harness/processes/embedded-user.js';
+import * as embedded from '../../harness/processes/embedded-user.js';
 import { until } from '../../harness/run/until.js';
+
+const { EmbeddedUser, makeFolder, processesOf, query } = embedded;
 
 /** Takes longer than a test, and less of the disk than its end can wait for. */
 const SEED = ['items', 'seed', '--items', '20000000'];
 
 /** Waits until a command adds items. */
-const seeding = (opened: Opened): Promise<void> =>
+const seeding = (opened: embedded.Opened): Promise<void> =>
   until(async () => {
     const sql = `select from pg_stat_activity
       where state = 'active' and query ilike '%insert into items%' and pid <> pg_backend_pid()`;
     return (await query(opened, sql)).length > 0;
   }, 20_000);
 
-afterAll(async () => {
-  await endUsers();
-  removeFolders();
-});
-
 // In this order: each test continues with what the one before has left.
 describe('a command on the embedded database while no service runs', () => {
   let dataDir: string;
   beforeAll(async () => {
     dataDir = makeFolder();
-    await makeCluster(dataDir);
+    await embedded.makeCluster(dataDir);
   });
-  afterEach(endUsers);
+  afterEach(embedded.endUsers);
 
   test('leaves the schema to db migrate when MIGRATE_ON_START is false', async () => {
     const cli = new Cli({ DATA_DIR: dataDir, MIGRATE_ON_START: 'false' });

@@ -10,11 +10,7 @@ const revokeAll = ['keys', 'revoke', '--owner', 'acme', '--yes'];
 const issueNew = (plan: string) => ['keys', 'issue', '--owner', 'acme', '--plan', plan];
 
 const database = useDatabase();
-let cli: Cli;
-
-beforeAll(() => {
-  cli = new Cli({ DATABASE_URL: database.url });
-});
+const cli = Cli.on(database);
 
 beforeEach(() => database.query('TRUNCATE api_keys, owners, operator_actions RESTART IDENTITY'));
 

@@ -13,7 +13,6 @@ import {
   postmasterOf,
   processesOf,
   query,
-  removeFolders,
 } from '../../harness/processes/embedded-user.js';
 
 const NOBODY = 65_534;
@@ -23,7 +22,6 @@ const OTHER = 1;
 const others = onLinux && asRoot ? test : test.skip;
 
 afterEach(endUsers);
-afterAll(removeFolders);
 
 describe('the embedded server that root starts (needs root on Linux)', () => {
   others('runs as nobody, without capabilities and groups, for root alone', async () => {

@@ -1,32 +1,17 @@
 import { until } from '../../harness/run/until.js';
 import { once } from 'node:events';
-import {
-  EmbeddedUser,
-  endUsers,
-  makeFolder,
-  onLinux,
-  type Opened,
-  postmasterOf,
-  processesOf,
-  query,
-  removeFolders,
-} from '../../harness/processes/embedded-user.js';
+import * as embedded from '../../harness/processes/embedded-user.js';
 import { startBuiltService } from '../../harness/service/service.js';
 
-afterAll(async () => {
-  await endUsers();
-  removeFolders();
-});
+const { EmbeddedUser, endUsers, onLinux, postmasterOf, processesOf, query } = embedded;
 
 // In this order: each test continues with what the one before has left.
 (onLinux ? describe : describe.skip)('processes that share a DATA_DIR (Linux only)', () => {
   let dataDir: string;
-  let service: EmbeddedUser;
-  let opened: Opened;
+  let service: embedded.EmbeddedUser;
+  let opened: embedded.Opened;
   let postmaster: number;
-  beforeAll(() => {
-    dataDir = makeFolder();
-  });
+  beforeAll(() => void (dataDir = embedded.makeFolder()));
   const command = () => new EmbeddedUser(dataDir, 'command');
   const start = async (): Promise<void> => {
     service = new EmbeddedUser(dataDir, 'service');

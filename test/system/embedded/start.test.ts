@@ -13,17 +13,11 @@ import {
   postmasterOf,
   processesOf,
   query,
-  removeFolders,
 } from '../../harness/processes/embedded-user.js';
 import { until } from '../../harness/run/until.js';
 import { spawnBuiltService, startBuiltService } from '../../harness/service/service.js';
 
 const ofLinux = onLinux ? describe : describe.skip;
-
-afterAll(async () => {
-  await endUsers();
-  removeFolders();
-});
 
 const unfinished = (dataDir: string): string[] =>
   fs.readdirSync(dataDir).filter((name) => name.startsWith('postgres.new-'));
