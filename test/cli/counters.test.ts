@@ -165,11 +165,9 @@ describeWithRedis('with a Redis Cluster', () => {
   });
 });
 
-describe('without REDIS_URL', () => {
-  test('owners usage › exits with 1 and says where the counters are; keys inspect shows the rest', async () => {
-    const cli = new Cli({ DATABASE_URL: database.url });
-    const { id } = await issue(cli, 'local', '5');
-    expect(await cli.failure(1, 'owners', 'usage', 'local')).toMatch(NO_REDIS);
-    expect((await cli.run('keys', 'inspect', id)).stderr).toMatch(NO_REDIS);
-  });
+test('owners usage without REDIS_URL › exits with 1 and says where the counters are; keys inspect shows the rest', async () => {
+  const cli = new Cli({ DATABASE_URL: database.url });
+  const { id } = await issue(cli, 'local', '5');
+  expect(await cli.failure(1, 'owners', 'usage', 'local')).toMatch(NO_REDIS);
+  expect((await cli.run('keys', 'inspect', id)).stderr).toMatch(NO_REDIS);
 });

@@ -265,33 +265,31 @@ describe('keys rotate', () => {
   });
 });
 
-describe('keys change', () => {
-  test('changes the given properties only, and records which ones, but not the note', async () => {
-    await insertKey();
-    const change = (...options: string[]) => cli.json('keys', 'change', '1', ...options);
-    const unchanged = { note: null, access: 'read-write', expiresAt: null };
-    expect(await change('--access', 'read')).toMatchObject({ ...unchanged, access: 'read' });
-    const note = 'Kiosk, phone 555-0100';
-    const noted = await change('--note', note, '--expires-in', '90d');
-    expect(noted).toMatchObject({ note, access: 'read', expiresAt: TIME, status: 'active' });
-    expect(await change('--no-expiry', '--access', 'read-write')).toMatchObject({
-      ...unchanged,
-      note,
-    });
-    expect(await change('--note', note, '--no-expiry')).toMatchObject({ note });
-    expect(await change('--expires-in', '0')).toMatchObject({ status: 'expired', expiresAt: TIME });
-    const details = (changed: string[], access: string, expiresAt: unknown) => ({
-      ...{ ownerId: 1, keyId: 1, owner: 'acme', changed, access, expiresAt },
-    });
-    expect(await actions()).toEqual(
-      [
-        details(['access'], 'read', null),
-        details(['note', 'expiresAt'], 'read', noted.expiresAt),
-        details(['access', 'expiresAt'], 'read-write', null),
-        details(['expiresAt'], 'read-write', TIME),
-      ].map((each) => ({ actor: OPERATOR, action: 'keys change', details: each })),
-    );
+test('keys change › changes the given properties only, and records which ones, but not the note', async () => {
+  await insertKey();
+  const change = (...options: string[]) => cli.json('keys', 'change', '1', ...options);
+  const unchanged = { note: null, access: 'read-write', expiresAt: null };
+  expect(await change('--access', 'read')).toMatchObject({ ...unchanged, access: 'read' });
+  const note = 'Kiosk, phone 555-0100';
+  const noted = await change('--note', note, '--expires-in', '90d');
+  expect(noted).toMatchObject({ note, access: 'read', expiresAt: TIME, status: 'active' });
+  expect(await change('--no-expiry', '--access', 'read-write')).toMatchObject({
+    ...unchanged,
+    note,
   });
+  expect(await change('--note', note, '--no-expiry')).toMatchObject({ note });
+  expect(await change('--expires-in', '0')).toMatchObject({ status: 'expired', expiresAt: TIME });
+  const details = (changed: string[], access: string, expiresAt: unknown) => ({
+    ...{ ownerId: 1, keyId: 1, owner: 'acme', changed, access, expiresAt },
+  });
+  expect(await actions()).toEqual(
+    [
+      details(['access'], 'read', null),
+      details(['note', 'expiresAt'], 'read', noted.expiresAt),
+      details(['access', 'expiresAt'], 'read-write', null),
+      details(['expiresAt'], 'read-write', TIME),
+    ].map((each) => ({ actor: OPERATOR, action: 'keys change', details: each })),
+  );
 });
 
 describe('keys usage', () => {

@@ -78,11 +78,7 @@ test('without a command, the help is printed, and every command accepts --json',
   for (const command of [
     ...['keys issue', 'keys list', 'keys change', 'keys rotate', 'keys revoke', 'keys unban'],
     ...[
-      'keys usage',
-      'keys inspect',
-      'owners list',
-      'owners set-plan',
-      'owners rename',
+      ...['keys usage', 'keys inspect', 'owners list', 'owners set-plan', 'owners rename'],
       'owners usage',
     ],
     'audit list',

@@ -196,17 +196,8 @@ describe('animals import', () => {
 
 describe('animals export', () => {
   const NAMES = [
-    '"',
-    ',',
-    'a\r\nb\rc\nd',
-    '=1+1',
-    '😀 Zoë',
-    '\\.',
-    '\\N',
-    ' a\t',
-    'null',
-    '\u0001\u0002\u2028',
-    'x'.repeat(255),
+    ...['"', ',', 'a\r\nb\rc\nd', '=1+1', '😀 Zoë', '\\.', '\\N', ' a\t', 'null'],
+    ...['\u0001\u0002\u2028', 'x'.repeat(255)],
   ];
   const fill = () =>
     database.query(

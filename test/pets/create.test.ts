@@ -212,20 +212,21 @@ describe('POST /v1/pets › a body with invalid properties', () => {
   );
 });
 
-describe('POST /v1/pets › a property given twice', () => {
-  it.each([
-    ['"name":"A","name":"Frank","categoryId":2', 201],
-    ['"name":5,"n\\u0061me":"Frank","categoryId":2', 201],
-    ['"categoryId":1e0,"categoryId":2,"name":"Frank"', 201],
-    ['"categoryId":"x","categoryId":2e0,"name":"Frank"', 201],
-    ['"categoryId":1,"categoryId":2e0,"name":"A","name":"Frank"', 201],
-    ['"name":"Frank","name":"","categoryId":7', 400],
-    ['"name":"Frank","categoryId":7,"categoryId":null', 400],
-    ['"name":"Frank","categoryId":7e0,"categoryId":7.5', 400],
-  ])('the last one counts: %s › %i', async (members, status) => {
+test.each([
+  ['"name":"A","name":"Frank","categoryId":2', 201],
+  ['"name":5,"n\\u0061me":"Frank","categoryId":2', 201],
+  ['"categoryId":1e0,"categoryId":2,"name":"Frank"', 201],
+  ['"categoryId":"x","categoryId":2e0,"name":"Frank"', 201],
+  ['"categoryId":1,"categoryId":2e0,"name":"A","name":"Frank"', 201],
+  ['"name":"Frank","name":"","categoryId":7', 400],
+  ['"name":"Frank","categoryId":7,"categoryId":null', 400],
+  ['"name":"Frank","categoryId":7e0,"categoryId":7.5', 400],
+])(
+  'POST /v1/pets › a property given twice › the last one counts: %s › %i',
+  async (members, status) => {
     const response = await add(members);
 
     if (status === 400) expectError(response, 400, 'invalid_request');
     else expect(response).toMatchObject({ status, json: { name: 'Frank', categoryId: 2 } });
-  });
-});
+  },
+);

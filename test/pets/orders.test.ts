@@ -49,7 +49,6 @@ const untilConfirmed = (orderId: number): Promise<unknown> =>
 describe('POST /v1/orders', () => {
   it('201 with the order, and the animal is sold', async () => {
     const { status, json } = await buy();
-
     expect(status).toBe(201);
     expect(json).toEqual({ id: expect.any(Number), petId, confirmedAt: null });
     expect((await client.get(`/v1/pets/${petId}`)).json).toMatchObject({ status: 'sold' });
@@ -67,7 +66,6 @@ describe('POST /v1/orders', () => {
     );
     const pending = 'SELECT FROM outbox_events';
     while ((await database.query(pending)).length > 0);
-
     expect(confirmationsOf(id)).toBe(1);
     expect((await client.get(`${PATH}/${id}`)).json).toEqual({
       id,
@@ -78,21 +76,17 @@ describe('POST /v1/orders', () => {
 
   it('one 201 and otherwise 409 when several callers buy at the same time', async () => {
     const responses = await Promise.all(Array.from({ length: 6 }, () => buy()));
-
     expect(responses.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409]);
     expect(await ordersOf(petId)).toHaveLength(1);
   });
 });
 
-describe('GET /v1/orders/{orderId}', () => {
-  it("404 for another owner's order", async () => {
-    const { id } = (await buy()).json;
-    const other = new ApiClient(service, (await createOwner(database)).key);
-
-    expect((await client.get(`${PATH}/${id}`)).status).toBe(200);
-    expectError(await other.get(`${PATH}/${id}`), 404, 'not_found');
-    expectError(await client.get(`${PATH}/x`), 404, 'not_found');
-  });
+test("GET /v1/orders/{orderId} › 404 for another owner's order", async () => {
+  const { id } = (await buy()).json;
+  const other = new ApiClient(service, (await createOwner(database)).key);
+  expect((await client.get(`${PATH}/${id}`)).status).toBe(200);
+  expectError(await other.get(`${PATH}/${id}`), 404, 'not_found');
+  expectError(await client.get(`${PATH}/x`), 404, 'not_found');
 });
 
 describe('orders cancel', () => {
@@ -110,7 +104,6 @@ describe('orders cancel', () => {
     for (const each of [petId, Number(other)])
       ids.push((await client.post(PATH, { petId: each })).json.id);
     expect(await cancel(...ids)).toMatchObject({ code: 1, stdout: '' });
-
     const { code, json, stderr } = await cancel(...ids, '--yes', '--json');
     const cancelled = [petId, Number(other)].map((each, index) => ({
       orderId: ids[index],

@@ -76,11 +76,12 @@ const FIRST_RELEASE_STATEMENTS = `
   INSERT INTO pets (name, category_id, status) VALUES ('Rex', 1, 'sold');
   INSERT INTO idempotency_keys VALUES (1, 'k', sha256('a'), '{}', now())`;
 
-describe('the migrations since the first release', () => {
-  it.each([
-    ['the first release', FIRST_RELEASE_ROWS, []],
-    ['a later build', `${FIRST_RELEASE_ROWS};${UNRELEASED_MIGRATIONS}`, [{ event: 'adopted' }]],
-  ])('keep the rows of %s, and its replicas keep working', (_, rows, events) =>
+test.each([
+  ['the first release', FIRST_RELEASE_ROWS, []],
+  ['a later build', `${FIRST_RELEASE_ROWS};${UNRELEASED_MIGRATIONS}`, [{ event: 'adopted' }]],
+])(
+  'the migrations since the first release keep the rows of %s, and its replicas keep working',
+  (_, rows, events) =>
     withDatabase(async (database) => {
       const released = new DataSource({
         type: 'postgres',
@@ -117,5 +118,4 @@ describe('the migrations since the first release', () => {
       });
       await database.query(FIRST_RELEASE_STATEMENTS);
     }, EMPTY),
-  );
-});
+);

@@ -10,7 +10,7 @@ import {
   SECOND_MS,
   sequentially,
 } from '../harness/rate-limit/limits.js';
-import { startService, type TestService } from '../harness/service/service.js';
+import { startService } from '../harness/service/service.js';
 
 const BAN_MS = 5 * MINUTE_MS;
 const AMPLE = 100_000;
@@ -21,10 +21,7 @@ const BANNED = 'api_key_banned';
 type Ask = () => Promise<ApiResponse>;
 
 const store = useStore();
-let service: TestService;
-beforeAll(() => {
-  ({ service } = store);
-});
+const { service } = store;
 // Every test starts at a whole second.
 beforeEach(() => service.setClock(Math.ceil(service.nowMs() / 1000) * 1000));
 

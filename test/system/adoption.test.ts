@@ -1,13 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { type BuiltService, startBuiltService } from '../harness/service/service.js';
@@ -50,7 +42,7 @@ const folders: string[] = [];
 const services: BuiltService[] = [];
 afterAll(async () => {
   await Promise.all(services.map((service) => service.stop()));
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  for (const folder of folders) fs.rmSync(folder, { recursive: true, force: true });
 });
 
 const git = (...args: string[]): string =>
@@ -61,16 +53,16 @@ class Copy {
   readonly folder: string;
 
   constructor() {
-    mkdirSync(join(ROOT, 'reports'), { recursive: true });
-    this.folder = mkdtempSync(join(ROOT, 'reports', 'adopted-'));
+    fs.mkdirSync(join(ROOT, 'reports'), { recursive: true });
+    this.folder = fs.mkdtempSync(join(ROOT, 'reports', 'adopted-'));
     folders.push(this.folder);
-    chmodSync(this.folder, 0o755);
+    fs.chmodSync(this.folder, 0o755);
   }
 
   static ofFiles(): Copy {
     const copy = new Copy();
     const files = git('ls-files', '-co', '--exclude-standard').split('\n').filter(Boolean);
-    for (const file of files) cpSync(join(ROOT, file), copy.path(file));
+    for (const file of files) fs.cpSync(join(ROOT, file), copy.path(file));
     return copy.withPackages();
   }
 
@@ -85,18 +77,18 @@ class Copy {
   }
 
   write(file: string, text: string): void {
-    mkdirSync(dirname(this.path(file)), { recursive: true });
-    writeFileSync(this.path(file), text);
+    fs.mkdirSync(dirname(this.path(file)), { recursive: true });
+    fs.writeFileSync(this.path(file), text);
   }
 
   change(file: string, ...changes: [from: string | RegExp, to: string][]): void {
-    let text = readFileSync(this.path(file), 'utf8');
+    let text = fs.readFileSync(this.path(file), 'utf8');
     for (const [from, to] of changes) {
       const changed = text.replace(from, to);
       expect({ file, from, isChanged: changed !== text }).toMatchObject({ isChanged: true });
       text = changed;
     }
-    writeFileSync(this.path(file), text);
+    fs.writeFileSync(this.path(file), text);
   }
 
   run(command: string, ...args: string[]): string {
@@ -109,12 +101,12 @@ class Copy {
 
   /** Starts the service on an embedded database, and returns it with its demo API key. */
   async start(): Promise<{ service: BuiltService; key: string }> {
-    const dataDir = mkdtempSync(join(tmpdir(), 'adopted-data-'));
-    chmodSync(dataDir, 0o755);
+    const dataDir = fs.mkdtempSync(join(tmpdir(), 'adopted-data-'));
+    fs.chmodSync(dataDir, 0o755);
     folders.push(dataDir);
     const service = await startBuiltService({ DATA_DIR: dataDir }, this.path('dist/main.js'));
     services.push(service);
-    return { service, key: readFileSync(join(dataDir, 'demo-key'), 'utf8').trim() };
+    return { service, key: fs.readFileSync(join(dataDir, 'demo-key'), 'utf8').trim() };
   }
 }
 
@@ -126,11 +118,11 @@ test(
     copy.run('npx', 'prettier', '--check', 'src', 'nest-cli.json');
     copy.run('npx', 'eslint', 'src/toys', 'src/app.module.ts');
     for (const example of ['categories', 'orders'])
-      cpSync(join(ROOT, 'examples', example), copy.path(`src/${example}`), { recursive: true });
+      fs.cpSync(join(ROOT, 'examples', example), copy.path(`src/${example}`), { recursive: true });
     copy.run('npm', 'run', '--silent', 'deps');
     copy.write('src/toys/greeting.txt', 'Hello');
     copy.run('npm', 'run', '--silent', 'build');
-    expect(readFileSync(copy.path('dist/toys/greeting.txt'), 'utf8')).toBe('Hello');
+    expect(fs.readFileSync(copy.path('dist/toys/greeting.txt'), 'utf8')).toBe('Hello');
     const { service, key } = await copy.start();
     const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
     const toys = `${service.url}/v1/toys`;
@@ -158,7 +150,7 @@ if (!hasHistory)
   async () => {
     // A package that is installed for other packages too.
     const bytes = JSON.parse(
-      readFileSync(join(ROOT, 'node_modules/bytes/package.json'), 'utf8'),
+      fs.readFileSync(join(ROOT, 'node_modules/bytes/package.json'), 'utf8'),
     ) as { version: string };
     // The first commit whose AppModule passes the product.
     const file = 'src/app.module.ts';
@@ -189,7 +181,7 @@ if (!hasHistory)
     ]);
     copy.write(
       '.env.example',
-      `${readFileSync(copy.path('.env.example'), 'utf8')}# SHELTERS_CITY=Berlin\n`,
+      `${fs.readFileSync(copy.path('.env.example'), 'utf8')}# SHELTERS_CITY=Berlin\n`,
     );
     inCopy('add', '--all');
     inCopy('commit', '-qm', 'feat(shelters): a list of shelters');

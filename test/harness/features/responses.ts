@@ -28,6 +28,12 @@ import { Deprecated, Page, PageCursor, PageQuery, queryRows } from '#platform';
 
 const HTML = '<script>alert("x")</script>';
 const SECRET = 'secret of the inside';
+const OLD = {
+  since: new Date('2026-11-20T00:00:00Z'),
+  sunset: new Date('2030-12-05T00:00:00Z'),
+  successor: '/v1/items',
+  replacement: 'List items with GET /v1/items instead.',
+};
 const BY_NUMBER = new PageCursor('bigint');
 const BY_TIME = new PageCursor('timestamp', 'bigint');
 /** Two rows for each millisecond from 11:59:59.999 on, as a column of timestamptz(3) has them. */
@@ -103,23 +109,13 @@ class ValuesController {
   }
 
   @Get('old-list')
-  @Deprecated({
-    since: new Date('2026-11-20T00:00:00Z'),
-    sunset: new Date('2030-12-05T00:00:00Z'),
-    successor: '/v1/items',
-    replacement: 'List items with GET /v1/items instead.',
-  })
+  @Deprecated(OLD)
   oldList(@Query() query: PageQuery) {
     return BY_NUMBER.page([1n, 2n], query, (number) => [number]);
   }
 
   @Get('old-failure')
-  @Deprecated({
-    since: new Date('2026-11-20T00:00:00Z'),
-    sunset: new Date('2030-12-05T00:00:00Z'),
-    successor: '/v1/items',
-    replacement: 'List items with GET /v1/items instead.',
-  })
+  @Deprecated(OLD)
   oldFailure(@Res({ passthrough: true }) response: Response) {
     response.links({ next: '/v1/values/old-failure?cursor=MA' });
     throw new ConflictException('No.');

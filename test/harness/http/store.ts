@@ -31,11 +31,13 @@ export function useStore(
   options: StoreOptions | ((database: TestDatabase) => Promise<StoreOptions>) = {},
 ): Store {
   const database = useDatabase();
-  const store = { database } as { -readonly [Name in keyof Store]: Store[Name] };
+  const store = { database, service: {} as TestService } as {
+    -readonly [Name in keyof Store]: Store[Name];
+  };
   beforeAll(async () => {
     const chosen = typeof options === 'function' ? await options(database) : options;
     const features = [chosen.features ?? []].flat().map((name) => featureFile(name));
-    store.service = await startService({ database, ...chosen, features });
+    Object.assign(store.service, await startService({ database, ...chosen, features }));
     store.query = (sql, values) => database.query(sql, values);
     store.owner = await createOwner(database);
     store.api = new ApiClient(store.service, store.owner.key);

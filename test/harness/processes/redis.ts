@@ -75,18 +75,10 @@ export async function startRedis(options: ServerOptions = {}): Promise<RedisServ
   const setClock = (ms: number): void => writeFileSync(clockFile, asTimestamp(ms));
   if (nowMs !== undefined) setClock(nowMs);
   const env = nowMs === undefined ? process.env : { ...process.env, ...clockFrom(clockFile) };
-  const standard = [
-    '--save',
-    '',
-    '--appendonly',
-    'no',
-    '--dir',
-    folder,
-    ...portArguments(port, tls),
-  ];
+  const standard = ['--save', '', '--appendonly', 'no', '--dir', folder];
   let server: ChildProcess | undefined;
   const start = async (): Promise<void> => {
-    server = spawn('redis-server', [...standard, ...args], {
+    server = spawn('redis-server', [...standard, ...portArguments(port, tls), ...args], {
       env,
       stdio: ['ignore', 'pipe', 'inherit'],
     });

@@ -38,14 +38,11 @@ const change = (id: number, changes: unknown): Promise<ApiResponse> =>
 const remove = (id: number): Promise<ApiResponse> =>
   client.send(`${PATH}/${id}`, { method: 'DELETE' });
 
-describe('POST /v1/categories', () => {
-  it('201 with the category', async () => {
-    const { status, json } = await add({ name: 'Cats', description: 'Felis catus.', id: 9 });
-
-    expect(status).toBe(201);
-    expect(json).toEqual({ id: expect.any(Number), name: 'Cats', description: 'Felis catus.' });
-    expect((await client.get(`${PATH}/${json.id}`)).json).toEqual(json);
-  });
+test('POST /v1/categories › 201 with the category', async () => {
+  const { status, json } = await add({ name: 'Cats', description: 'Felis catus.', id: 9 });
+  expect(status).toBe(201);
+  expect(json).toEqual({ id: expect.any(Number), name: 'Cats', description: 'Felis catus.' });
+  expect((await client.get(`${PATH}/${json.id}`)).json).toEqual(json);
 });
 
 describe('PATCH /v1/categories/{categoryId}', () => {
@@ -62,7 +59,6 @@ describe('PATCH /v1/categories/{categoryId}', () => {
     [{}, { name: 'Cats', description: 'Felis catus.' }],
   ])('200 with only the given properties changed: %j', async (changes, expected) => {
     const { status, json } = await change(id, changes);
-
     expect(status).toBe(200);
     expect(json).toEqual({ id, ...expected });
     expect((await client.get(`${PATH}/${id}`)).json).toEqual(json);
@@ -70,7 +66,6 @@ describe('PATCH /v1/categories/{categoryId}', () => {
 
   it('409 when another category has the name', async () => {
     await add({ name: 'Dogs' });
-
     expectError(await change(id, { name: 'dogs' }), 409, 'conflict');
   });
 });
@@ -132,15 +127,12 @@ describe('PUT /v1/categories/{categoryId}', () => {
   });
 });
 
-describe('DELETE /v1/categories/{categoryId}', () => {
-  it('204 without a body, and 404 when repeated', async () => {
-    const { id } = (await add({ name: 'Cats' })).json;
-    const response = await remove(id);
-
-    expect(response).toMatchObject({ status: 204, text: '' });
-    expectRateLimitHeaders(response);
-    expectError(await remove(id), 404, 'not_found');
-  });
+test('DELETE /v1/categories/{categoryId} › 204 without a body, and 404 when repeated', async () => {
+  const { id } = (await add({ name: 'Cats' })).json;
+  const response = await remove(id);
+  expect(response).toMatchObject({ status: 204, text: '' });
+  expectRateLimitHeaders(response);
+  expectError(await remove(id), 404, 'not_found');
 });
 
 test('the schema is, by the migration, what the entity declares', () =>
