@@ -87,7 +87,6 @@ test('GET › 503 for a valid key that is not cached, 200 on a @Public() route, 
   expectError(before, 401, 'invalid_api_key');
   const unavailable = await ask(key);
   expectError(unavailable, 503, 'service_unavailable');
-  expect(unavailable.headers['retry-after']).toMatch(/^[1-9]\d*$/);
   expect(unavailable.headers['www-authenticate']).toBeUndefined();
   const open = await ask(key, '/v1/plain/open');
   expect(open.status).toBe(200);

@@ -308,7 +308,6 @@ describe('POST /v1/pets with an Idempotency-Key when the database fails', () => 
         until(async () => (await store.query(terminate, [table])).length > 0),
       );
       expectError(broken, 503, 'service_unavailable');
-      expect(broken.headers['retry-after']).toMatch(/^[1-9]\d*$/);
       await expectStored(0, 0);
       expectFirst(await post(elsewhere));
       await expectStored(1, 1);

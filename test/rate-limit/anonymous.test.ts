@@ -14,9 +14,7 @@ import { START_MS, startService } from '../harness/service/service.js';
 
 const LIMIT = 5;
 
-const store = useStore({
-  env: { ANONYMOUS_REQUESTS_PER_MINUTE: String(LIMIT), TRUST_PROXY: '1' },
-});
+const store = useStore({ env: { ANONYMOUS_REQUESTS_PER_MINUTE: String(LIMIT), TRUST_PROXY: '1' } });
 
 interface RequestOptions {
   path?: string;

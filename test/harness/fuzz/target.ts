@@ -163,11 +163,7 @@ export function asResponse(
   isWhole = true,
 ): ApiResponse {
   const isJson = isWhole && raw.headers['content-type'] === 'application/json' && raw.text !== '';
-  return {
-    ...raw,
-    rawHeaders: [],
-    json: isJson ? (JSON.parse(raw.text) as unknown) : undefined,
-  };
+  return { ...raw, rawHeaders: [], json: isJson ? (JSON.parse(raw.text) as unknown) : undefined };
 }
 
 function bytesOf({ method, target, headers, body, chunkBytes }: FuzzRequest): Buffer {

@@ -46,7 +46,7 @@ export function expectRateLimitHeaders({ headers }: AnyResponse): void {
   });
 }
 
-/** Expects an Error body and the headers of an error response. Returns the message. */
+/** Expects an Error body and the headers of an error response, with 429 and 503 also Retry-After. Returns the message. */
 export function expectError(response: AnyResponse, status: number, code: string): string {
   const error = JSON.parse(response.text) as { code: string; message: string; status: number };
   expect({ ...error, httpStatus: response.status }).toEqual({
@@ -63,6 +63,8 @@ export function expectError(response: AnyResponse, status: number, code: string)
   });
   for (const name of OF_SUCCESS) expect(response.headers).not.toHaveProperty(name);
   expect(String(response.headers['link'])).not.toContain('rel="next"');
+  if (status === 429 || status === 503)
+    expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
   expectRateLimitHeaders(response);
   return error.message;
 }

@@ -45,11 +45,7 @@ export async function runInTerminal(
       child.stdin.write(keys);
     });
     const [code] = (await once(child, 'close')) as [number | null];
-    return {
-      code,
-      screen: screen.replaceAll('\r', ''),
-      stdout: readFileSync(output, 'utf8'),
-    };
+    return { code, screen: screen.replaceAll('\r', ''), stdout: readFileSync(output, 'utf8') };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

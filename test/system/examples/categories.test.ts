@@ -20,9 +20,7 @@ beforeAll(async () => {
   service = await startService({
     database,
     features: example.modules,
-    env: {
-      DATABASE_LOCK_TIMEOUT_SECONDS: '0.1',
-    },
+    env: { DATABASE_LOCK_TIMEOUT_SECONDS: '0.1' },
   });
   client = new ApiClient(service, (await createOwner(database)).key);
 }, 120_000);

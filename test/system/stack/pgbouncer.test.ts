@@ -68,10 +68,7 @@ const statements = [...section.matchAll(/--command="([^"]*)"/g)].map(([, sql = '
     writeFileSync(join(folder, 'pgbouncer.ini'), own);
     await startPooler();
 
-    const env = {
-      DATABASE_URL: pooled(),
-      MIGRATE_ON_START: 'false',
-    };
+    const env = { DATABASE_URL: pooled(), MIGRATE_ON_START: 'false' };
     replicas = await Promise.all(
       [1, 2].map(() => startService({ database: server.database, env })),
     );

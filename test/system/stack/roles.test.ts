@@ -15,10 +15,6 @@ import { readProjectFile } from '../../harness/stack/compose-file.js';
 const ROLES = readProjectFile('deploy/postgres/roles.sql');
 const PERMISSION_DENIED = '42501';
 
-interface TestKey {
-  key: string;
-}
-
 const programs = findPostgresPrograms();
 
 (programs === undefined ? describe.skip : describe)('with the roles of deploy/postgres', () => {
@@ -106,7 +102,9 @@ const programs = findPostgresPrograms();
     const DATABASE_URL = addressOf('old_store', 'one');
     const old = await startBuiltService({ DATABASE_URL });
     const args = ['--owner', 'shelter', '--plan', 'business'];
-    const { key } = (await new Cli({ DATABASE_URL }).json('keys', 'issue', ...args)) as TestKey;
+    const { key } = (await new Cli({ DATABASE_URL }).json('keys', 'issue', ...args)) as {
+      key: string;
+    };
     const api = new ApiClient(old, key);
     // The lookup of an API key reads both tables. The script locks the other one first.
     const reader = new Client({ connectionString: DATABASE_URL });

@@ -36,17 +36,14 @@ export class DatabaseProbe implements OnApplicationShutdown {
    * of health probes.
    */
   state(): Promise<DatabaseState> {
-    return (this.check ??= this.query().finally(() => (this.check = undefined)));
-  }
-
-  private query(): Promise<DatabaseState> {
-    return Promise.race([
+    this.check ??= Promise.race([
       this.pool.query<{ readOnly: boolean }>(IS_READ_ONLY).then(
         ({ rows: [row] }) => (row?.readOnly ? 'read-only' : 'up'),
         () => 'down' as const,
       ),
       // If the process was busy, it reads a response that has arrived before it runs the immediate.
       delay(this.timeoutMs, undefined, { ref: false }).then(() => setImmediate('down' as const)),
-    ]);
+    ]).finally(() => (this.check = undefined));
+    return this.check;
   }
 }
