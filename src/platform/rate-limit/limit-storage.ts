@@ -15,7 +15,7 @@ export class Quota {
     readonly limit: number,
     readonly lengthMs: number,
   ) {
-    [this.name = ''] = id.split(':', 1);
+    this.name = id.startsWith('route:') ? 'route' : id;
     this.policy = `"${this.name}";q=${limit};w=${lengthMs / 1000}`;
   }
 }

@@ -10,6 +10,8 @@ const JSON_TYPE = 'application/json';
  * Without one and without `Cache-Control`, it is computed from the body and the Link header.
  */
 export function sendBody(request: Request, response: Response, body: string | Uint8Array): void {
+  // Before the hash: V8 joins the parts of the text here, and does not have to do it twice.
+  const length = Buffer.byteLength(body);
   const hasOwn = response.hasHeader('etag') || response.hasHeader('cache-control');
   if (isRead(request, response) && !hasOwn) {
     const prefix = `${String(response.getHeader('link') ?? '')}\n`;
@@ -18,7 +20,7 @@ export function sendBody(request: Request, response: Response, body: string | Ui
     // A strong entity tag (RFC 9110, section 8.8.3).
     response.setHeader('ETag', `"${hash('sha1', bytes, 'base64url')}"`);
   }
-  if (!sendNotModified(request, response)) end(response, body);
+  if (!sendNotModified(request, response)) end(response, body, length);
 }
 
 function isRead(request: Request, response: Response): boolean {
@@ -70,14 +72,15 @@ export function sendError(response: Response, error: ServiceError): void {
   response.setHeader('Cache-Control', 'no-store');
   const { code, message, status } = error;
   response.setHeader('Content-Type', JSON_TYPE);
-  end(response, jsonText({ code, message, status }));
+  const body = jsonText({ code, message, status });
+  end(response, body, Buffer.byteLength(body));
 }
 
-function end(response: Response, body: string | Uint8Array): void {
+function end(response: Response, body: string | Uint8Array, length: number): void {
   // Nobody receives it, and the log must not state its status.
   if (response.req.socket.destroyed) return;
   if (!response.hasHeader('content-type')) response.setHeader('Content-Type', JSON_TYPE);
-  response.setHeader('Content-Length', Buffer.byteLength(body));
+  response.setHeader('Content-Length', length);
   response.writeHead(response.statusCode);
   if (held.push([response, body]) === 1) setImmediate(endHeld);
 }
