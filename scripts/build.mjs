@@ -10,12 +10,7 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const DIST = join(ROOT, 'dist');
 
-/**
- * Makes a folder contain exactly the given files.
- *
- * @param {string} folder
- * @param {Map<string, string | Buffer>} files by their path in the folder
- */
+/** Makes a folder contain exactly the given files. @type {(folder: string, files: Map<string, string | Buffer>) => void} */
 export function writeFolder(folder, files) {
   for (const [name, text] of files) {
     const path = join(folder, name);
@@ -58,11 +53,9 @@ function build() {
   writeFolder(DIST, new Map(listFiles(outDir).map((name) => [name, read(name)])));
 }
 
+const FOLDERS = createRequire(import.meta.url).resolve.paths('@nestjs/core') ?? [];
 /** @param {string} name of a package @returns {boolean} */
-function isInstalled(name) {
-  const folders = createRequire(import.meta.url).resolve.paths(name) ?? [];
-  return folders.some((folder) => fs.existsSync(join(folder, name)));
-}
+const isInstalled = (name) => FOLDERS.some((folder) => fs.existsSync(join(folder, name)));
 
 /** @type {(line: string) => never} */
 const exit = (line) => process.exit((process.stderr.write(`${line}\n`), 1));

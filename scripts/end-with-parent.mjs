@@ -6,5 +6,4 @@ const timer = setInterval(() => {
   if (process.ppid === ppid) return;
   clearInterval(timer);
   process.kill(process.pid, 'SIGTERM');
-}, 200);
-timer.unref();
+}, 200).unref();

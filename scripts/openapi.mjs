@@ -5,27 +5,18 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 
-const root = fileURLToPath(new URL('../', import.meta.url));
 const dataDir = mkdtempSync(join(tmpdir(), 'openapi-'));
 const defaults = { DATABASE_URL: '', PUBLIC_URL: '', STAGING_URL: '', DOCS: '', LOG_LEVEL: '' };
 const env = { ...process.env, ...defaults, DATA_DIR: dataDir, PORT: '0', METRICS_PORT: '' };
-const service = spawn(process.execPath, ['dist/main.js'], {
-  cwd: root,
-  env,
-  stdio: ['ignore', 'pipe', 'inherit'],
-});
+const service = spawn('node', ['dist/main.js'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
 
 for await (const line of createInterface(service.stdout)) {
   const { address } = JSON.parse(line);
   if (address === undefined) continue;
   const text = await (await fetch(`${address}/openapi.yaml`)).text();
   // Tools that read the description from a file need an absolute address.
-  writeFileSync(
-    join(root, 'openapi.yaml'),
-    text.replace('url: /v1', 'url: http://127.0.0.1:3000/v1'),
-  );
+  writeFileSync('openapi.yaml', text.replace('url: /v1', 'url: http://127.0.0.1:3000/v1'));
   service.kill();
 }
 rmSync(dataDir, { recursive: true });

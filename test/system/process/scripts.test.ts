@@ -4,9 +4,11 @@ import * as fs from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
 import { listFiles } from '../../../scripts/build.mjs';
 import { readProjectFile } from '../../harness/stack/compose-file.js';
 import { resultOf } from '../../harness/processes/command.js';
+import { RawConnection, requestHead } from '../../harness/http/raw-connection.js';
 import { ProjectCopy } from '../../harness/processes/project-copy.js';
 import { inheritedEnvironment } from '../../harness/service/service.js';
 
@@ -63,7 +65,7 @@ test('npm start › SIGTERM reaches the service, which stops', async () => {
   await closed;
 }, 120_000);
 
-test('npm run dev › each way to save a file leads to a new response, and SIGTERM ends everything', async () => {
+test('npm run dev › each way to save a file leads to a new response, also right after the first build, and SIGTERM ends everything, also during a restart', async () => {
   project = new ProjectCopy();
   fs.symlinkSync(join(ROOT, 'node_modules'), project.path('node_modules'));
   const { child, printed } = start(project, 'npm', 'run', 'dev');
@@ -73,6 +75,7 @@ test('npm run dev › each way to save a file leads to a new response, and SIGTE
   ].map((name) => project!.path(name)) as [string, string];
   const original = fs.readFileSync(catalogue, 'utf8');
   const versions: [title: string, save: () => void][] = [
+    ['saved early', () => fs.writeFileSync(catalogue, textOf('saved early'))],
     ['written', () => fs.writeFileSync(catalogue, textOf('written'))],
     ['renamed', () => rename(catalogue, textOf('renamed'))],
     [
@@ -105,7 +108,10 @@ test('npm run dev › each way to save a file leads to a new response, and SIGTE
     fs.writeFileSync(`${path}~`, text);
     fs.renameSync(`${path}~`, path);
   };
-  let line = await printed('listening');
+  await printed('Running');
+  // swc has read this file, and its watcher has not begun.
+  while (!fs.existsSync(project.path('dist/platform/errors/catalogue.js'))) await setTimeout(5);
+  let line = '';
   const message = async () => (await fetch(`${addressIn(line)}/v1/pets`)).text();
   for (const [word, save] of versions) {
     save();
@@ -114,9 +120,18 @@ test('npm run dev › each way to save a file leads to a new response, and SIGTE
     while (!(await message()).includes(`"message":"${word}`));
   }
   expect(fs.existsSync(project.path('dist/platform/errors/extra.js'))).toBe(false);
+  // The service waits for the body, so that it is still stopping when the Nest CLI restarts it.
+  const key = fs.readFileSync(join(project.dataDir, 'data/demo-key'), 'utf8').trim();
+  const head = requestHead('POST /v1/pets', key, 'Content-Length: 9');
+  const port = Number(new URL(addressIn(line)).port);
+  const unfinished = await RawConnection.open({ port }, head);
+  await message();
   const closed = once(child, 'close');
   child.kill('SIGTERM');
+  await printed('SIGTERM');
+  rename(catalogue, original);
   await closed;
+  unfinished.close();
   await expect(message()).rejects.toThrow('fetch failed');
 }, 240_000);
 
