@@ -25,7 +25,7 @@ export default {
     // TypeScript's `./file.js` means `./file.ts`; a real .js file, as in packages, goes first.
     '^(\\.{1,2}/.+)\\.js$': ['$1.js', '$1.ts'],
   },
-  // One more than the machines of CI have cores, because many tests wait.
+  // The machines of CI have two cores. One worker more keeps them busy, because many tests wait for a process, the database or a timer.
   maxWorkers: 3,
   maxConcurrency: 25,
   testTimeout: 30_000,

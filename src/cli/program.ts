@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import type { Type } from '@nestjs/common';
 import { Command, CommanderError } from 'commander';
 import { commandsOf } from '../platform/commands/command.decorator.js';
+import { printable } from '../platform/commands/printable.js';
 import { loadEnvFile } from '../platform/config/text-file.js';
 import { VERSION } from '../platform/config/version.js';
 import { PRODUCT } from '../product.js';
@@ -103,10 +104,9 @@ const API_KEYS = new RegExp(`${PRODUCT.keyPrefix}\\w+`, 'g');
 
 /** Returns a text without line ends, control characters and API keys: logs often contain it. */
 function oneLine(text: string): string {
-  return text
+  const line = text
     .trim()
     .replace(/\s*\n\s*(?!\()/g, '; ')
-    .replace(/\s+/g, ' ')
-    .replace(/[\p{Cc}\p{Cf}]/gu, '\u{fffd}')
-    .replace(API_KEYS, `${PRODUCT.keyPrefix}…`);
+    .replace(/\s+/g, ' ');
+  return printable(line).replace(API_KEYS, `${PRODUCT.keyPrefix}…`);
 }

@@ -1,5 +1,5 @@
 import { pipeline } from 'node:stream/promises';
-import { printable } from '../platform/commands/operator.js';
+import { printable } from '../platform/commands/printable.js';
 import { jsonText } from '../platform/http/response/json-text.js';
 
 /** Prints an object or a list, as text or as JSON, or the parts of a text. Undefined prints nothing. */

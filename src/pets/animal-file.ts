@@ -7,6 +7,8 @@ import { parseJson, ServiceError } from '#platform';
 /** Bounds the memory for a file. */
 const MAX_LINE_BYTES = 1_048_576;
 const TOO_LONG = `is longer than ${MAX_LINE_BYTES} bytes`;
+const NO_ARRAY =
+  'A JSON array is not supported. Write one JSON object per line, without brackets or commas between them.';
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 export const PROPERTIES: readonly string[] = ['name', 'categoryId', 'status'];
@@ -17,7 +19,7 @@ export type ColumnMap = Readonly<Record<string, readonly string[]>>;
 /** A line after which the file cannot be read. */
 export class UnreadableLine extends Error {
   constructor(line: number, problem: string, cause?: unknown) {
-    super(`line ${line}: ${problem}, so that not every line was checked`, { cause });
+    super(`line ${line} ${problem}`, { cause });
   }
 }
 
@@ -45,8 +47,7 @@ export class AnimalFile {
       yield* blocks;
     }
     const isJson = /\.(?:ndjson|jsonl)$/i.test(this.path) || /^\s*\{/.test(first);
-    if (/^\s*\[/.test(first))
-      throw new Error('A JSON array is not read: write one object per line.');
+    if (/^\s*\[/.test(first)) throw new Error(NO_ARRAY);
     yield* isJson ? this.jsonLines(all()) : this.csvLines(all());
   }
 

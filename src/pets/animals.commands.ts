@@ -171,12 +171,11 @@ export class AnimalsCommands {
       }
     } catch (error) {
       if (!(error instanceof UnreadableLine)) throw error;
-      lines++;
-      invalid++;
-      reports.splice(MAX_REPORTED - 1, 1, error.message);
+      const summary = 'Nothing was added, because the file cannot be read to its end';
+      throw new Error([summary, ...reports, error.message].join('\n'), { cause: error });
     }
     if (invalid > MAX_REPORTED) reports.push(`and ${invalid - MAX_REPORTED} more`);
-    const summary = `Nothing was added, because ${invalid} of ${lines} lines are invalid`;
+    const summary = `Nothing was added. Invalid lines: ${invalid} of ${lines}`;
     if (invalid > 0) throw new Error([summary, ...reports].join('\n'));
     await this.animals.addDrafts(batch);
     return lines;

@@ -69,7 +69,7 @@ export class AnimalsRepository {
 
   /** Locks animals in the open transaction. @throws Error if another one locks one of them */
   async lock(ids: readonly bigint[]): Promise<void> {
-    // While it waits for one of them, it holds the locks of others.
+    // While it waits for one row, it keeps the locks of the rows before it, so the wait is short.
     await queryRows(this.dataSource, "SET LOCAL lock_timeout = '500ms'");
     await queryRows(this.dataSource, LOCK, [ids]).catch((cause: unknown) => {
       if ((cause as { code?: string }).code !== '55P03') throw cause;
@@ -77,7 +77,10 @@ export class AnimalsRepository {
     });
   }
 
-  /** Stores animals in a table of the open transaction. Requests do not have to skip its rows. */
+  /**
+   * Stores animals in a temporary table, which only this transaction sees. In the table of animals, lists
+   * would have to skip the uncommitted rows.
+   */
   async addDrafts(pets: readonly NewPet[]): Promise<void> {
     await queryRows(this.dataSource, CREATE_DRAFTS);
     const columns = (['name', 'categoryId', 'status'] as const).map((name) =>

@@ -22,8 +22,9 @@ export class OverloadMiddleware implements NestMiddleware, ResponseObserver {
   /** The number of shed requests by the limit that they would have exceeded. */
   readonly shed = { requests_in_progress: 0, unauthenticated_requests: 0, database_queue: 0 };
   /**
-   * The number of admitted requests without a response, which a slow reader does not increase. Not a
-   * Set of them: the tables that it outgrows keep requests in memory until a full garbage collection.
+   * The number of admitted requests whose response has not begun, so that a client that reads slowly
+   * does not raise it. Not a Set of requests: when a Set grows, V8 replaces its table, and the old table
+   * can keep finished requests in memory until a full garbage collection.
    */
   inProgress = 0;
 

@@ -2,9 +2,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import { Injectable } from '@nestjs/common';
 import { DatabaseLocation } from '../database/database-location.js';
-
-/** Control characters, line separators and changes of the writing direction. */
-const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu;
+import { printable } from './printable.js';
 
 /** The operator who runs a command: asks for confirmation and informs on standard error. */
 @Injectable()
@@ -48,9 +46,4 @@ export class Operator {
   progress(text = ''): void {
     if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
   }
-}
-
-/** Returns text that callers may have sent without characters that change what a terminal shows. */
-export function printable(text: string): string {
-  return text.replace(UNPRINTABLE, '\u{fffd}');
 }

@@ -14,7 +14,10 @@ export class ServiceMetrics {
   /** Not the default registry, because the tests run several applications in one process. */
   readonly registry = new Registry();
 
-  /** Registers the metrics of the pool, because its module belongs to commands too, which have none. */
+  /**
+   * Registers the metrics of the database pool here and not in the database module, because commands import
+   * that module too and have no metrics.
+   */
   constructor(
     private readonly settings: Settings,
     pool: BoundedPool,

@@ -24,7 +24,7 @@ class Changes implements BeforeApplicationShutdown, OnModuleInit {
     await this.subscriber.subscribe('changes');
   }
 
-  /** Runs on one replica, which tells all of them. */
+  /** Runs on one replica, which publishes the change to all of them. */
   @OnOutboxEvent('changed')
   async publish(change: object): Promise<void> {
     await this.publisher.publish('changes', JSON.stringify(change));
