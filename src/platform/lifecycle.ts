@@ -167,7 +167,7 @@ async function drain(
   const server = app.getHttpServer();
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   const connections = app.get(ConnectionsMiddleware);
-  connections.closeUnused();
+  connections.closeEndless();
   await Promise.race([closed, delay(shutdownGraceMs), hurried]);
   connections.closeAll();
   await closed;

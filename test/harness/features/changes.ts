@@ -1,4 +1,4 @@
-// A stream of the changes that all replicas make: the snippet of docs/extending.md.
+// A stream of the changes that all replicas make. docs/extending.md refers to it.
 import {
   Controller,
   Injectable,

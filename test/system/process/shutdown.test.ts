@@ -104,6 +104,15 @@ test('during SHUTDOWN_DELAY_SECONDS, the service serves requests, with Connectio
   await expect(send(service, '/health/live')).rejects.toThrow(/ECONNREFUSED/);
 });
 
+test('a stream of events ends at once', async () => {
+  const { service, port } = await start(PATIENT);
+  const stream = await RawConnection.open({ port }, requestHead('GET /v1/stream', key));
+  expect((await stream.response()).headers['content-type']).toBe('text/event-stream');
+  const { code } = await stop(service);
+  expect(code).toBe(0);
+  stream.close();
+});
+
 describe('requests in progress get a response, and no new connection is accepted', () => {
   test('one whose statement waits for a lock, and one whose body is incomplete', async () => {
     const { service, port, client } = await start(PATIENT);

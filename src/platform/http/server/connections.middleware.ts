@@ -92,9 +92,14 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
     return this.responses.get(socket)?.req;
   }
 
-  /** Closes the connections on which no byte has arrived yet. */
-  closeUnused(): void {
+  /**
+   * Closes the connections on which no byte has arrived yet, and those of event streams, which would not
+   * end: their clients connect again.
+   */
+  closeEndless(): void {
     for (const socket of this.idle) if (socket.bytesRead === 0) socket.destroy();
+    for (const [socket, response] of this.responses)
+      if (response?.getHeader('content-type') === 'text/event-stream') socket.destroy();
   }
 
   closeAll(): void {

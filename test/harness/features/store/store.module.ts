@@ -1,7 +1,13 @@
 // The store of the platform's tests: a list with a filter, an operation that clients can retry, and a
 // deprecated one.
-import { Body, Controller, Get, Injectable, Module, Param, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiProperty } from '@nestjs/swagger';
+import { Body, Controller, Get, Injectable, Module, Param, Post, Query, Sse } from '@nestjs/common';
+import {
+  ApiCreatedResponse,
+  ApiExcludeController,
+  ApiOkResponse,
+  ApiProperty,
+} from '@nestjs/swagger';
+import { NEVER } from 'rxjs';
 import {
   AdministrationModule,
   ApiErrors,
@@ -136,9 +142,19 @@ class ItemsController {
   }
 }
 
+/** A stream of events that never ends. */
+@ApiExcludeController()
+@Controller('stream')
+class StreamController {
+  @Sse()
+  open() {
+    return NEVER;
+  }
+}
+
 @Module({
   imports: [AdministrationModule, IdempotencyModule],
-  controllers: [ItemsController],
+  controllers: [ItemsController, StreamController],
   providers: [ItemsRepository, SeedItems],
 })
 export class StoreModule {}
