@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Settings } from '../../src/platform/config/settings.js';
 import { ArrivingBodies } from '../../src/platform/http/body/arriving-bodies.js';
+import { holdTable } from '../harness/database/database-lock.js';
+import { createOwner } from '../harness/database/factories.js';
+import { ApiClient } from '../harness/http/client.js';
 import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { useStore } from '../harness/http/store.js';
 import { metric, untilMetric } from '../harness/service/metrics.js';
@@ -55,6 +58,21 @@ test('a body that grows takes the room of as many waiting requests as it needs',
   const waiting = Array.from({ length: 42 }, (_, index) => bodies.add(() => rejected.push(index)));
   bodies.resize(waiting[41]!, MAX_BYTES);
   expect(rejected).toEqual([0, 1, 2]);
+});
+
+test('POST /v1/items › a connection that is reset while its API key is looked up leaves nothing behind', async () => {
+  const { database, service } = store;
+  const { key } = await createOwner(database);
+  const lock = await holdTable(database, 'api_keys', 'ACCESS EXCLUSIVE');
+  const connection = await RawConnection.open(
+    service,
+    requestHead('POST /v1/items', key, ...HEADERS),
+  );
+  await lock.waitedFor();
+  connection.socket.resetAndDestroy();
+  await untilMetric(service, 'requests_in_progress', (count) => count === 0);
+  await lock.release();
+  expect((await new ApiClient(service, key).get('/v1/items')).status).toBe(200);
 });
 
 test('POST /v1/items › connections that close at any moment leave nothing behind', async () => {

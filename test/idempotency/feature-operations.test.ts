@@ -18,6 +18,7 @@ describe('POST to a route of a feature with @IdempotencyKey()', () => {
     ['create/created', 201, /"int64":9223372036854775807/],
     ['create/nothing', 201, /^$/],
     ['create/null', 201, /^null$/],
+    ['wrapped/created', 201, /"int64":9223372036854775807/],
     ['detached/created', 201, /"int64":9223372036854775807/],
     ['enveloped/created', 202, /"type":"bigint"/],
     ['enveloped/nothing', 202, /^\{"type":"undefined"\}$/],

@@ -5,11 +5,10 @@ import {
   type ExecutionContext,
   Injectable,
 } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
 import { ApiHeader } from '@nestjs/swagger';
 import { ServiceError } from '../errors/service-error.js';
 import { REQUEST_HEADERS } from '../http/request/headers.js';
-import { requestOf, responseOf, routeMetadata } from '../http/request/request-context.js';
+import { requestOf, responseOf, routeParameters } from '../http/request/request-context.js';
 import type { Request } from '../http/request/request.js';
 
 /** 1 to 255 visible ASCII characters. The first is not a double quote. */
@@ -28,20 +27,18 @@ export interface IdempotencyKey {
 const KEY = Symbol('idempotency key');
 type KeyedRequest = Request & { [KEY]?: IdempotencyKey };
 
-const AcceptsKey = Reflector.createDecorator<boolean>();
-const accept = applyDecorators(AcceptsKey(true), ApiHeader(REQUEST_HEADERS.idempotencyKey));
+const describeHeader = applyDecorators(ApiHeader(REQUEST_HEADERS.idempotencyKey));
+const keyOf = (_data: unknown, context: ExecutionContext) =>
+  (requestOf(context) as KeyedRequest)[KEY];
 
 /**
  * Passes the `Idempotency-Key` to a handler, undefined without the header, and describes the header
  * in the interface description. With a key, the handler returns the result of `Idempotency.once`.
  */
-export const IdempotencyKey = createParamDecorator(
-  (_data: unknown, context: ExecutionContext) => (requestOf(context) as KeyedRequest)[KEY],
-  [
-    (controller, name = '') =>
-      accept(controller, name, Object.getOwnPropertyDescriptor(controller, name)),
-  ],
-);
+export const IdempotencyKey = createParamDecorator(keyOf, [
+  (controller, name = '') =>
+    describeHeader(controller, name, Object.getOwnPropertyDescriptor(controller, name)),
+]);
 
 /**
  * Rejects a malformed `Idempotency-Key` before the body is read. The bare form and the quoted form of
@@ -54,7 +51,9 @@ export class IdempotencyKeyGuard implements CanActivate {
     const request: KeyedRequest = requestOf(context);
     // If the header is sent twice, Node joins the values with a comma and a space: malformed.
     const header = request.headers['idempotency-key']?.toString();
-    if (header === undefined || !routeMetadata(context, AcceptsKey)) return true;
+    if (header === undefined) return true;
+    const parameters = Object.values(routeParameters(context));
+    if (!parameters.some(({ factory }) => factory === keyOf)) return true;
     const text = BARE.test(header) ? header : QUOTED.exec(header)?.[1]?.replace(/\\(.)/g, '$1');
     if (text === undefined) throw new ServiceError('invalid_request', MALFORMED);
     const response = responseOf(context);

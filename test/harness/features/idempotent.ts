@@ -49,6 +49,14 @@ const envelope: NestInterceptor = {
     next.handle().pipe(map((data?: { int64: bigint }) => ({ data, type: typeof data?.int64 }))),
 };
 
+/** Wraps a method, as decorators of packages do. */
+const Wrapped = (): MethodDecorator => (_type, _name, descriptor: PropertyDescriptor) => {
+  const method = descriptor.value as (...args: unknown[]) => unknown;
+  descriptor.value = async function (...args: unknown[]) {
+    return await method.apply(this, args);
+  };
+};
+
 @Controller('notes')
 class NotesController {
   constructor(
@@ -72,6 +80,17 @@ class NotesController {
   @HttpCode(202)
   @UseInterceptors(envelope)
   enveloped(
+    @Body() note: NewNote,
+    @Caller() caller: Caller,
+    @Param('work') work: string,
+    @IdempotencyKey() key?: IdempotencyKey,
+  ) {
+    return this.create(note, caller, work, key);
+  }
+
+  @Post('wrapped/:work')
+  @Wrapped()
+  wrapped(
     @Body() note: NewNote,
     @Caller() caller: Caller,
     @Param('work') work: string,

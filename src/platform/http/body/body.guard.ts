@@ -5,7 +5,7 @@ import {
   Injectable,
   type OnModuleInit,
 } from '@nestjs/common';
-import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
+import { RouteParamtypes } from '@nestjs/common/internal';
 import { DiscoveryService, Reflector } from '@nestjs/core';
 import { ApiExtension } from '@nestjs/swagger';
 import { MAX_BODY_BYTES } from '../../config/bounds.js';
@@ -18,6 +18,7 @@ import {
   hasBody,
   requestOf,
   routeMetadata,
+  routeParameters,
   routeOf,
 } from '../request/request-context.js';
 import { inputOf, type Request } from '../request/request.js';
@@ -32,7 +33,9 @@ import { parseJson } from './parse-json.js';
 const JSON_MEDIA_TYPE =
   /^application\/json[\t ]*(?:;[\t ]*(?:(?:charset=(?:utf-8|"utf-8")|(?!charset=)[^\s;="]+=(?:[^\s;="]+|"(?:[^"\\]|\\.)*"))[\t ]*)?)*$/i;
 
-/** What a chunk takes in addition to its content. */
+const CLOSED_EARLY = 'The client has closed the connection.';
+
+/** The bytes that a chunk takes in addition to its content. */
 const BYTES_OF_A_CHUNK = 400;
 
 /** Limits of a body. Without one of them, the usual one applies. */
@@ -83,8 +86,12 @@ export class BodyGuard implements CanActivate, OnModuleInit {
   /** @throws ServiceError unsupported_media_type, payload_too_large, malformed_json, invalid_request or service_unavailable */
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = requestOf(context);
+    // The guards before may wait. The events of a connection that has closed in the meantime are over.
+    if (request.socket.destroyed) throw new ServiceError('invalid_request', CLOSED_EARLY);
     if (!hasBody(request) || routeOf(request) === 'unmatched') return this.deadline.start(request);
-    const kinds = parametersOf(context);
+    // Such as that of `@Body()`.
+    const keys = Object.keys(routeParameters(context));
+    const kinds = new Set(keys.map((key) => Number(key.split(':', 1)[0])));
     const limits = routeMetadata(context, OwnBodyLimits);
     const takesFiles = kinds.has(RouteParamtypes.FILE) || kinds.has(RouteParamtypes.FILES);
     // The fields of an upload are a body of its handler.
@@ -116,13 +123,6 @@ export class BodyGuard implements CanActivate, OnModuleInit {
     this.arriving.reserve(request, length, maxBytes);
     sendContinue(request);
   }
-}
-
-/** Returns the kinds of the parameters of a handler, such as that of `@Body()`. */
-function parametersOf(context: ExecutionContext): Set<number> {
-  const { name } = context.getHandler();
-  const parameters: unknown = Reflect.getMetadata(ROUTE_ARGS_METADATA, context.getClass(), name);
-  return new Set(Object.keys(parameters ?? {}).map((key) => Number(key.split(':')[0])));
 }
 
 /**
@@ -189,9 +189,7 @@ function receiveBytes(
       else resolve(Buffer.concat(chunks));
     }
     request.on('data', receive).once('end', end);
-    // The client has disconnected. Only the log shows this error.
-    request.once('error', () =>
-      end(new ServiceError('invalid_request', 'The request body ended early.')),
-    );
+    // Only the log shows this error.
+    request.once('error', () => end(new ServiceError('invalid_request', CLOSED_EARLY)));
   });
 }

@@ -6,6 +6,7 @@ import {
   type ReflectableDecorator,
   Reflector,
 } from '@nestjs/core';
+import { ROUTE_ARGS_METADATA } from '@nestjs/common/internal';
 import { normalizeIp } from '@nestjs/throttler';
 import type { LoggingSettings } from '../../config/settings.js';
 import type { Request, Response } from './request.js';
@@ -72,14 +73,28 @@ export function responseOf(host: ArgumentsHost): Response {
 /** Bodies whose route has a limit of values of its own, which they are within. */
 export const bodiesWithinOwnLimit = new WeakSet<object>();
 
+const scanner = new MetadataScanner();
+
 /** Returns each controller and each of its methods, with the name of the controller. */
 export function decoratedTargets(discovery: DiscoveryService): [name: string, target: object][] {
-  const scanner = new MetadataScanner();
   return discovery.getControllers().flatMap(({ metatype }) => {
     const { name, prototype } = metatype as { name: string; prototype: Record<string, object> };
     const methods = scanner.getAllMethodNames(prototype).map((method) => prototype[method]);
     return [metatype, ...methods].map((target): [string, object] => [name, target as object]);
   });
+}
+
+/** The parameters of a handler with a decorator. The keys begin with the kind, such as that of `@Body()`. */
+type RouteParameters = Readonly<Record<string, { readonly factory?: unknown }>>;
+
+/** Returns the parameters of the handler of a route, also if a decorator has wrapped the method. */
+export function routeParameters(context: ExecutionContext): RouteParameters {
+  const handler: object = context.getHandler();
+  const { prototype } = context.getClass() as { prototype: Record<string, object> };
+  const methods = scanner.getAllMethodNames(prototype);
+  const name = methods.find((method) => prototype[method] === handler);
+  const type = context.getClass();
+  return (Reflect.getMetadata(ROUTE_ARGS_METADATA, type, name ?? '') ?? {}) as RouteParameters;
 }
 
 const reflector = new Reflector();
