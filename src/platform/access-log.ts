@@ -57,8 +57,9 @@ export class AccessLog implements ResponseObserver {
         route,
         status,
         code: failure?.code,
-        // It names properties and parameters, and has no values of the caller.
-        reason: failure?.code === 'invalid_request' ? failure.message : undefined,
+        // Without the message of a feature, which can contain values of the caller.
+        reason:
+          failure?.invalidProperties.map((it) => `${it.property}: ${it.rule}`).join() || undefined,
         durationMs: Math.round(durationMs * 1000) / 1000,
         ownerId: caller?.ownerId,
         keyId: caller?.keyId,

@@ -93,7 +93,7 @@ describe('exception filters of a feature', () => {
 
   it.each([
     ['class', { code: 'not_found', level: 30 }],
-    ['instance', { code: 'invalid_request', reason: 'No.' }],
+    ['instance', { code: 'invalid_request' }],
     [
       'defect',
       {
@@ -107,7 +107,10 @@ describe('exception filters of a feature', () => {
     async (path, line) => {
       const response = await filtered.api.get(`/v1/letters/${path}`);
       expect([response.status, response.text]).toEqual([422, 'plain']);
-      expect(await lineOf(response)).toMatchObject({ status: 422, ...line });
+      const logged = await lineOf(response);
+      expect(logged).toMatchObject({ status: 422, ...line });
+      // The message of a feature can contain values of the caller.
+      expect(logged).not.toHaveProperty('reason');
     },
   );
 });

@@ -51,7 +51,7 @@ describe('the log line of a request', () => {
     [
       'an invalid parameter',
       '/v1/items?limit=secret',
-      { status: 400, reason: 'limit must be an integer from 1 to 100.', code: 'invalid_request' },
+      { status: 400, reason: 'limit: isIntegerParameter', code: 'invalid_request' },
     ],
     ['HEAD', '/v1/items/7', { method: 'HEAD', ...MISSING }, { method: 'HEAD' }],
     ['an encoded percent sign', '/100%25/%2520', { path: '/100%25/%2520', ...UNKNOWN }],
