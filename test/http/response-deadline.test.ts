@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expectError } from '../harness/http/error-response.js';
 import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { useStore } from '../harness/http/store.js';
+import { until } from '../harness/run/until.js';
 
 /** The response deadline is 0.7 s. */
 const env = { DATABASE_POOL_WAIT_SECONDS: '0.1', DATABASE_STATEMENT_TIMEOUT_SECONDS: '0.1' };
@@ -29,6 +30,14 @@ test.concurrent('POST /v1/items › 201 when the body arrives later than the dea
   await delay(800);
   expect((await connection.write(body).response()).status).toBe(201);
   connection.close();
+});
+
+test.concurrent('a file that the handler returns after the deadline is closed', async () => {
+  expectError(await store.api.get('/v1/slow/late-file'), 503, 'service_unavailable');
+  await until(async () => {
+    const { text } = await store.api.get('/v1/slow/late-file/destroyed');
+    return text === '{"isDestroyed":true}';
+  });
 });
 
 test.concurrent('the log says that the handler has sent no response', async () => {

@@ -1,5 +1,6 @@
 // Routes that wait for something other than the database, or whose responses are larger than the buffers of a connection.
 import { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   Controller,
   Get,
@@ -17,6 +18,20 @@ const CHUNK = Buffer.alloc(65_536, 'x');
 
 @Controller('slow')
 class SlowController {
+  private file: Readable | undefined;
+
+  @Get('late-file')
+  async lateFile() {
+    await delay(1_000);
+    this.file = new Readable({ read: () => undefined });
+    return new StreamableFile(this.file);
+  }
+
+  @Get('late-file/destroyed')
+  isDestroyed() {
+    return { isDestroyed: this.file?.destroyed };
+  }
+
   @Get('never')
   never() {
     return NEVER;

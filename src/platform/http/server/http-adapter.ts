@@ -96,7 +96,8 @@ export class HttpAdapter extends ExpressAdapter {
   /** Overrides ExpressAdapter.reply to send the result of a handler as JSON or StreamableFile. */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
     // The response deadline has passed, and the service has sent a 503.
-    if (response.headersSent) return;
+    if (response.headersSent)
+      return body instanceof StreamableFile ? body.getStream().destroy() : undefined;
     if (statusCode !== undefined) response.statusCode = statusCode;
     const { req: request } = response;
     if (body instanceof StreamableFile) {
