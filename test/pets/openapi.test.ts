@@ -393,5 +393,6 @@ describe('the interface description of the routes of a feature', () => {
     );
     const { enum: all } = description.document.components.schemas.Error.properties.code;
     expect(all).toEqual(expect.arrayContaining(['not_found', 'conflict']));
+    expect(all).not.toContain('SUMMER');
   });
 });

@@ -25,7 +25,7 @@ import { ServiceError } from '../../../src/platform/errors/service-error.js';
 import { ApiErrors } from '../../../src/platform/http/openapi/api.decorators.js';
 import { IdempotencyKey } from '../../../src/platform/idempotency/idempotency-key.guard.js';
 
-const PROBE = { schema: { type: 'object' as const }, example: { probeId: 1 } };
+const PROBE = { schema: { type: 'object' as const }, example: { probeId: 1, code: 'SUMMER' } };
 
 class NewProbe {
   @ApiProperty({ type: 'string', example: 'Rope' })

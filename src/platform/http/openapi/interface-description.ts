@@ -118,14 +118,13 @@ export class InterfaceDescription {
   ): OpenAPIObject {
     const paths: Record<string, Record<string, unknown>> = {};
     const responses: Record<string, ResponseObject> = { NoSuchOperation: NO_SUCH_OPERATION };
+    const codes = new Set(SERVICE_CODES);
     for (const { path, method, operation } of operations) {
       const isVersioned = path.startsWith(`${VERSION_PATH}/`);
       const item = (paths[isVersioned ? path.slice(VERSION_PATH.length) : path] ??= {});
       if (!isVersioned) item['servers'] = [{ url: this.settings.server.publicUrl ?? '/' }];
-      item[method] = this.describeOperation(method, operation, responses);
+      item[method] = this.describeOperation(method, operation, responses, codes);
     }
-    const declared = JSON.stringify([paths, responses]).matchAll(/"code":"(\w+)"/g);
-    const codes = new Set([...SERVICE_CODES, ...Array.from(declared, ([, code = '']) => code)]);
     const { openapi, info, servers = [], security = [], components } = this.routes;
     const schemas = { ...components?.schemas, Error: errorSchema([...codes]) };
     const added = {
@@ -141,12 +140,14 @@ export class InterfaceDescription {
 
   /**
    * Returns the operation with what every operation has: headers, 304 for reads, and the errors of the
-   * guards and the server. Adds responses that operations share, by name, to `shared`.
+   * guards and the server. Adds responses that operations share, by name, to `shared`, and the codes of
+   * its errors to `allCodes`.
    */
   private describeOperation(
     method: string,
     operation: OperationObject,
     shared: Record<string, ResponseObject>,
+    allCodes: Set<string>,
   ): OperationObject {
     const parameters = (operation.parameters ?? []) as ParameterObject[];
     const { security = [] } = operation;
@@ -194,6 +195,7 @@ export class InterfaceDescription {
         if (isRead && status === 200) responses[304] = NOT_CHANGED;
       }
     }
+    for (const { code } of errors) allCodes.add(code);
     for (const status of new Set(errors.map((error) => error.status))) {
       const ofStatus = errors.filter((error) => error.status === status);
       const response = errorResponse(ofStatus, ...occasionsOf(status));
