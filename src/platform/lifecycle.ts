@@ -5,6 +5,7 @@ import type { Type } from '@nestjs/common';
 import type { NestApplicationContext } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
+import { KeyUsage } from './access/usage/key-usage.js';
 import { createApp } from './app.js';
 import type { ServerSettings } from './config/server-settings.js';
 import type { Settings } from './config/settings.js';
@@ -26,7 +27,7 @@ import { VERSION } from './config/version.js';
 /** Connections to accept. With Node's default of 511, the system drops some of a burst. */
 const LISTEN_BACKLOG = 4_096;
 
-/** Connections to a database that hangs do not close. Nor does a feature whose hook never ends. */
+/** A database that hangs, or the hook of a feature, can keep close() from ending. */
 const CLOSE_LIMIT_MS = 1_500;
 
 /**
@@ -56,7 +57,7 @@ export async function runService(
     const app = await Promise.race([creating, stopped]).catch(rethrow);
     let reason: string | undefined;
     app.get(ServiceMetrics).observeProcess(log.droppedLines);
-    const metrics = createMetricsServer(() => app.get(ServiceMetrics).text());
+    const metrics = createMetricsServer(() => app.get(ServiceMetrics).text(), logger);
     try {
       const address = await openListeners(app, metrics, settings, database, logger);
       // Only a person at a terminal needs the demo API key. A log must not contain it.
@@ -74,7 +75,9 @@ export async function runService(
       metrics.closeAllConnections();
       // The interface of an application declares no signal, which the shutdown hooks get.
       const context = app as unknown as NestApplicationContext;
-      const isClosed = context.close(reason).then(() => true);
+      // The hook of a feature may never end, and then those that follow do not run.
+      const saved = app.get(KeyUsage).save();
+      const isClosed = Promise.all([saved, context.close(reason)]).then(() => true);
       if ((await Promise.race([isClosed, stop.hurried, delay(CLOSE_LIMIT_MS, false)])) === false) {
         logger.warn({ limitMs: CLOSE_LIMIT_MS }, 'not everything was closed in time');
       }
@@ -143,7 +146,11 @@ async function listen(server: Server, prefix: string, port: number, host: string
   }
 }
 
-/** Reports a port in use, or an address that does not exist, before the schema is migrated. @throws StartError */
+/**
+ * Reports a port in use, or an address that does not exist, before the schema is migrated.
+ *
+ * @throws StartError
+ */
 async function checkListeners({ port, host, metricsPort, metricsHost }: ServerSettings) {
   for (const [prefix, number = 0, address] of [
     ['', port, host],

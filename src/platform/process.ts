@@ -44,11 +44,15 @@ async function run(product: Product, loadRoot: () => Promise<Type>): Promise<voi
     const reason = firstReasonToStop(log, settings.server);
     const stop = { reason, signal, hurried: reason.then(nextSignal) };
     void reason.then((name) => stopping.abort(name));
-    const [{ runService }, root, database] = await Promise.all([
-      import('./lifecycle.js'),
-      loadRoot(),
-      locateDatabase(settings.database, 'service', signal),
-    ]);
+    const locating = locateDatabase(settings.database, 'service', signal);
+    const loading = [import('./lifecycle.js'), loadRoot(), locating] as const;
+    const [{ runService }, root, database] = await Promise.all(loading).catch(
+      async (error: unknown) => {
+        // A module that cannot be loaded must not leave the embedded server running.
+        await locating.then((location) => location.close()).catch(() => undefined);
+        throw error;
+      },
+    );
     await runService(root, settings, database, log, stop);
   } catch (error) {
     // The service has to stop before it has started.

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { pino } from 'pino';
 import { createMetricsServer } from '../../src/platform/metrics/metrics-server.js';
 import { ApiClient, send } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
@@ -50,10 +51,14 @@ test('GET /metrics is Prometheus text on the metrics listener, and HEAD the same
   }
 });
 
-test('GET /metrics › 500 when a metric cannot be read', async () => {
-  const server = createMetricsServer(() => Promise.reject(new Error('broken'))).listen(0);
+test('GET /metrics › 500 when a metric cannot be read, and the log says why', async () => {
+  const lines: string[] = [];
+  const logger = pino({}, { write: (line) => lines.push(line) });
+  const read = () => Promise.reject(new Error('broken'));
+  const server = createMetricsServer(read, logger).listen(0);
   await once(server, 'listening');
   expect((await send(server.address() as AddressInfo, '/metrics')).status).toBe(500);
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ err: { message: 'broken' } }]);
   server.close();
 });
 

@@ -1,4 +1,5 @@
 import { createServer, type Server } from 'node:http';
+import type { Logger } from 'pino';
 import { register } from 'prom-client';
 
 /** A scrape takes milliseconds. Also closes a connection whose client sends or reads nothing. */
@@ -10,7 +11,7 @@ const MAX_CONNECTIONS = 256;
  * Returns the metrics listener, which sends the text that `read` returns. It is separate, so that
  * callers of the API cannot reach it. Each connection serves one request.
  */
-export function createMetricsServer(read: () => Promise<string>): Server {
+export function createMetricsServer(read: () => Promise<string>, logger: Logger): Server {
   const server = createServer((request, response) => {
     response.setHeader('Connection', 'close');
     response.setHeader('X-Content-Type-Options', 'nosniff');
@@ -20,7 +21,10 @@ export function createMetricsServer(read: () => Promise<string>): Server {
     }
     read().then(
       (text) => response.writeHead(200, { 'Content-Type': register.contentType }).end(text),
-      () => response.writeHead(500).end(),
+      (err: unknown) => {
+        logger.error({ err }, 'metrics cannot be read');
+        response.writeHead(500).end();
+      },
     );
   });
   server.maxConnections = MAX_CONNECTIONS;

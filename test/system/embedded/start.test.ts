@@ -15,7 +15,11 @@ import {
   query,
 } from '../../harness/processes/embedded-user.js';
 import { until } from '../../harness/run/until.js';
-import { spawnBuiltService, startBuiltService } from '../../harness/service/service.js';
+import {
+  FAILING_FEATURES,
+  spawnBuiltService,
+  startBuiltService,
+} from '../../harness/service/service.js';
 
 const ofLinux = onLinux ? describe : describe.skip;
 
@@ -97,6 +101,16 @@ ofLinux('starting the embedded database (Linux only)', () => {
     const { host } = (await service.opened()).connection;
     expect(host).toMatch(/^\/proc\/self\/fd\/\d+$/);
     await service.close();
+    expect(processesOf(dataDir)).toEqual([]);
+  });
+
+  test('the server stops if a module cannot be loaded', async () => {
+    const dataDir = makeFolder();
+    await makeCluster(dataDir);
+    const env = { DATA_DIR: dataDir, FEATURE: 'not loaded' };
+    const service = spawnBuiltService(env, FAILING_FEATURES);
+    await once(service.process, 'close');
+    expect(service.process.exitCode).toBe(1);
     expect(processesOf(dataDir)).toEqual([]);
   });
 

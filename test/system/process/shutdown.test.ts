@@ -8,6 +8,7 @@ import { RawConnection, requestHead } from '../../harness/http/raw-connection.js
 import {
   type BuiltService,
   type Environment,
+  FAILING_FEATURES,
   spawnBuiltService,
   startBuiltService,
 } from '../../harness/service/service.js';
@@ -102,6 +103,16 @@ test('during SHUTDOWN_DELAY_SECONDS, the service serves requests, with Connectio
   service.process.kill('SIGTERM');
   expect((await stopped).code).toBe(143);
   await expect(send(service, '/health/live')).rejects.toThrow(/ECONNREFUSED/);
+});
+
+test('the usage of API keys is stored even if the hook of a feature never ends', async () => {
+  const env = { DATABASE_URL: database.url };
+  const service = await startBuiltService(env, FAILING_FEATURES);
+  const { key: own, keyId } = await createOwner(database);
+  await new ApiClient(service, own).get('/v1/nothing');
+  expect((await stop(service)).code).toBe(0);
+  const sql = 'SELECT requests FROM api_key_usage WHERE key_id = $1';
+  expect(await database.query(sql, [keyId])).toEqual([{ requests: '1' }]);
 });
 
 test('a stream of events ends at once', async () => {
