@@ -47,16 +47,16 @@ export async function runCommand(
       `There is no database in ${dataDir}. Set DATABASE_URL, or run \`npm start\` first.`,
     );
   }
-  const use = { poolSize: 2, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
   await withLocation(settings.database, async (database) => {
     console.error(`Database: ${database.description}`);
     if (!anySchema) await requireSchema(database, settings.database);
     // Standard error has one line about a failure. Redis is for counting requests.
     const logger = createLogger({ ...settings.logging, level: 'silent' }, process.stderr);
+    const use = { poolSize: 2, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
     const own = { redis: undefined, database: { ...settings.database, ...use } };
     const prepared = {
       ...{ database, logger, schemaCurrent: Promise.resolve() },
-      settings: Object.assign(new Settings(PRODUCT), own),
+      settings: Object.assign({}, settings, own),
     };
     const application = await NestFactory.createApplicationContext(withPrepared(root, prepared), {
       logger: new NestLogger(logger, () => undefined),

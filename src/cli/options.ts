@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Access } from '../platform/access/caller.js';
-import { countUpTo } from '../platform/commands/arguments.js';
+import { countUpTo, parseInt64 } from '../platform/commands/arguments.js';
 import {
   MAX_CUSTOM_LIMIT,
   type Plan,
@@ -9,7 +9,6 @@ import {
 } from '../platform/config/plans.js';
 import { PRODUCT } from '../product.js';
 
-const MAX_ID = 2n ** 63n - 1n;
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 /** About a hundred years, within the range of PostgreSQL and of ISO 8601's four-digit years. */
 const MAX_DURATION_MS = 36_500 * UNIT_MS.d;
@@ -17,7 +16,8 @@ const MAX_DURATION_MS = 36_500 * UNIT_MS.d;
 // All parsers throw InvalidArgumentError.
 
 export function parseId(text: string): bigint {
-  if (/^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= MAX_ID) return BigInt(text);
+  const id = /^\d+$/.test(text) ? parseInt64(text) : 0n;
+  if (id > 0n) return id;
   throw new InvalidArgumentError(`Expected an id that \`${PRODUCT.command} keys list\` shows.`);
 }
 
