@@ -93,7 +93,20 @@ export function migrateAsOperator(
   });
 }
 
-/** Opens the database for the work, and closes it. A signal ends the process, after closing it. */
+/** The databases of the one command that the process runs. */
+const opened: Promise<DatabaseLocation>[] = [];
+
+/** Opens a database for the command. It is closed when the command ends, also by a signal. */
+export function openDatabase(
+  settings: DatabaseSettings,
+  signal?: AbortSignal,
+): Promise<DatabaseLocation> {
+  const opening = locateDatabase(settings, 'command', signal);
+  opened.push(opening);
+  return opening;
+}
+
+/** Opens the database for the work, and closes all. A signal ends the process, after closing them. */
 async function withLocation(
   settings: DatabaseSettings,
   work: (location: DatabaseLocation) => Promise<void>,
@@ -105,7 +118,7 @@ async function withLocation(
   for (const name of STOP_SIGNALS) process.on(name, interrupt);
   let location: DatabaseLocation | undefined;
   try {
-    location = await locateDatabase(settings, 'command', signal);
+    location = await openDatabase(settings, signal);
     signal.throwIfAborted();
     await Promise.race([work(location), once(signal, 'abort')]);
   } catch (cause) {
@@ -113,7 +126,8 @@ async function withLocation(
     const message = 'The embedded database was stopped or has failed. Run the command again.';
     throw new Error(message, { cause });
   } finally {
-    await location?.close();
+    for (const result of await Promise.allSettled(opened.splice(0)))
+      if (result.status === 'fulfilled') await result.value.close();
     // As a shell reports it.
     if (signal.aborted) process.exit(128 + constants.signals[signal.reason as NodeJS.Signals]);
     for (const name of STOP_SIGNALS) process.off(name, interrupt);

@@ -5,10 +5,10 @@ import { Operator } from '../platform/commands/operator.js';
 import { Settings } from '../platform/config/settings.js';
 import { findDemo } from '../platform/demo/demo-owner.js';
 import { copyTables } from '../platform/database/copy/copy-tables.js';
-import { DatabaseLocation, locateDatabase } from '../platform/database/database-location.js';
+import { DatabaseLocation } from '../platform/database/database-location.js';
 import { hasCluster } from '../platform/database/embedded/cluster.js';
 import { migrationStatus, withDataSource } from '../platform/database/schema/migrate.js';
-import { migrateAsOperator } from './application.js';
+import { migrateAsOperator, openDatabase } from './application.js';
 
 @Injectable()
 export class DbCommands {
@@ -49,10 +49,7 @@ export class DbCommands {
     if (!hasCluster(database.dataDir)) {
       throw new Error(`There is no database in ${database.dataDir}. Set DATA_DIR.`);
     }
-    const opening = locateDatabase({ ...database, connection: undefined }, 'command');
-    // Also when a signal ends the command.
-    location.close = async () => (await opening).close();
-    const embedded = await opening;
+    const embedded = await openDatabase({ ...database, connection: undefined });
     this.operator.note('Not copied: the demo owner and its API keys.');
     return withDataSource(embedded, database, (source) =>
       withDataSource(location, database, (target) =>

@@ -38,7 +38,10 @@ const SEQUENCES = `
   SELECT oid::regclass::text AS name, pg_sequence_last_value(oid) AS last
     FROM pg_class WHERE relkind = 'S'`;
 
-/** A service that owns an embedded server, and connections of a service's pool: their name has no purpose. */
+/**
+ * A service that owns an embedded server, and connections of a service's pool: their
+ * application_name is only the name of the database.
+ */
 const SERVICES = `
   SELECT FROM pg_stat_activity WHERE application_name ~ '^service [0-9]+$'
       OR application_name = split_part(current_setting('application_name'), ' ', 1)
@@ -51,9 +54,10 @@ const ADD_RECORDS = `
   INSERT INTO ${AUDIT} (performed_at, actor, action, details)
   SELECT performed_at, actor, action, details FROM own_records ORDER BY id`;
 
-/** What these columns refer to without a foreign key. */
+/** The tables that these columns refer to without a foreign key. */
 const REFERENCES: Readonly<Record<string, string>> = {
-  ...{ owner_id: 'owners', key_id: 'api_keys', api_key_id: 'api_keys' },
+  owner_id: 'owners',
+  key_id: 'api_keys',
   created_by_key_id: 'api_keys',
 };
 
