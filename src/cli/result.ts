@@ -16,7 +16,7 @@ export async function printResult(result: object | undefined, json?: true): Prom
   } else console.log(json ? jsonText(result) : resultText(result));
 }
 
-/** How a table fits into 80 columns, step by step: omit a column, or shorten owners and notes to a length. */
+/** The steps to fit a table into 80 columns: omit a column, or shorten texts to a length. */
 const STEPS = ['revokedAt', 'createdAt', 'plan', 16, 'hint', 12, 'expiresAt'];
 const SHORTENED = ['owner', 'note', 'name'];
 const MAX_TEXT = 24;

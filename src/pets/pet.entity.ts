@@ -9,7 +9,7 @@ export type PetStatus = (typeof PET_STATUSES)[number];
 
 const STATUS_SCHEMA = { description: 'Adoption status of an animal.' };
 
-/** An individual animal. NewPet takes over the rules of its properties. */
+/** An individual animal. NewPet inherits the rules of its properties. */
 @ApiSchema({ description: 'An individual animal.' })
 @Entity('pets')
 @Index('pets_status_id_idx', ['status', 'id'])

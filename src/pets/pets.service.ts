@@ -25,8 +25,9 @@ export class PetsService {
   }
 
   /**
-   * Adds an animal. Requests with the same idempotency key add it once. @throws ServiceError
-   * idempotency_key_reused or idempotency_key_in_progress
+   * Adds an animal. Requests with the same idempotency key add it once.
+   *
+   * @throws ServiceError idempotency_key_reused or idempotency_key_in_progress
    */
   add(pet: NewPet, { keyId, ownerId }: Caller, key?: IdempotencyKey): Promise<PublicPet> {
     if (key === undefined) return this.pets.insert(pet, keyId);

@@ -80,7 +80,7 @@ export async function createApp(
   }
 }
 
-/** Returns the steps as one middleware: a layer of the router for each would cost time (docs/performance.md). */
+/** Returns the steps as one middleware: a router layer for each costs time (docs/performance.md). */
 function inOrder(steps: readonly NestMiddleware[]): RequestHandler {
   return (request, response, next) => {
     let index = 0;

@@ -3,7 +3,10 @@
 
 // --- The root module -------------------------------------------------------------------------------
 
-/** The platform, which the root module imports: `@Module({ imports: [PlatformModule.forRoot(PRODUCT), ToysModule] }) class AppModule {}`. */
+/**
+ * The platform, which the root module imports:
+ * `@Module({ imports: [PlatformModule.forRoot(PRODUCT), ToysModule] }) class AppModule {}`.
+ */
 export { PlatformModule } from './platform.module.js';
 
 // --- Who sends a request ---------------------------------------------------------------------------
@@ -40,12 +43,12 @@ export { Int64Pipe } from './http/validation/int64.pipe.js';
 
 /** The query parameters `limit` and `cursor`. A subclass adds filters. */
 export { PageQuery } from './http/paging/page.js';
-/** What a list returns: an array of items that knows where the next page begins. */
+/** The result of a list: an array of items that knows where the next page begins. */
 export { Page } from './http/response/page.js';
 /** The sort order of a list: `new PageCursor('timestamp', 'bigint')`. It reads cursors and creates pages. */
 export { PageCursor } from './http/paging/page.js';
 
-// --- The interface description, in addition to the decorators of `@nestjs/swagger` ------------------
+// --- The interface description, in addition to the decorators of `@nestjs/swagger` -----------------
 
 /** The errors that an operation itself sends: `@ApiErrors(TOY_NOT_FOUND, { conflict: 'Sold.' })`. */
 export { ApiErrors } from './http/openapi/api.decorators.js';
@@ -65,11 +68,11 @@ export { ServiceError } from './errors/service-error.js';
 /** An error that a feature declares, with its code, status and public message. */
 export type { FeatureError } from './errors/catalogue.js';
 
-// --- Database, in addition to TypeORM ----------------------------------------------------------------
+// --- Database, in addition to TypeORM --------------------------------------------------------------
 
 /** The rows of a statement of one's own: `await queryRows<Toy>(manager, SQL, [id])`. */
 export { queryRows } from './database/sql.js';
-/** What runs statements: TypeORM's EntityManager, DataSource or QueryRunner. */
+/** An object that runs statements: TypeORM's EntityManager, DataSource or QueryRunner. */
 export type { StatementRunner } from './database/sql.js';
 /** Several statements in one round trip, for measured cases. */
 export { PipelinedStatements } from './database/pipelining/pipelined-statements.js';
@@ -77,7 +80,7 @@ export { PipelinedStatements } from './database/pipelining/pipelined-statements.
 /** Yields the output of COPY: `yield* copyOutput(dataSource, 'COPY toys TO STDOUT (FORMAT csv)')`. */
 export { copyOutput } from './database/copy/copy-output.js';
 
-// --- Retries and events ------------------------------------------------------------------------------
+// --- Retries and events ----------------------------------------------------------------------------
 
 /** Executes a request once, however often it is sent with the same key. */
 export { Idempotency } from './idempotency/idempotency.js';
@@ -92,7 +95,7 @@ export { OnOutboxEvent } from './events/events.js';
 /** The module of `Events`. */
 export { EventsModule } from './events/events.module.js';
 
-// --- Administration and commands ---------------------------------------------------------------------------
+// --- Administration and commands -------------------------------------------------------------------
 
 /** A method that is a command: `@Command('sell', 'sell toys')` in `toys.commands.ts` is `toys sell`. */
 export { Command } from './commands/command.decorator.js';
@@ -109,7 +112,7 @@ export { OwnerAdministration } from './access/administration/owner-administratio
 /** The module of `AuditTrail`, `KeyAdministration` and `OwnerAdministration`. */
 export { AdministrationModule } from './access/administration/administration.module.js';
 
-// --- Surroundings ------------------------------------------------------------------------------------
+// --- Surroundings ----------------------------------------------------------------------------------
 
 /** The time, which tests set: `clock.now()`, in milliseconds since the epoch. */
 export { Clock } from './config/clock.js';

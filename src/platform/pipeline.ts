@@ -38,7 +38,7 @@ export const MIDDLEWARE: readonly Type<NestMiddleware>[] = [
 // Middleware of features: `configure(consumer)`.
 
 // The router chooses the handler. A path or method without a route leads to UnmatchedController.
-// What packages mount in `onModuleInit` follows it, for paths without a route.
+// Handlers that packages mount in `onModuleInit` follow it, for paths without a route.
 
 export const GUARDS: readonly Type<CanActivate>[] = [
   // Identifies the owner of an API key, or the client address. Without a valid key, no body is read.

@@ -32,7 +32,7 @@ const EXPORTED = [DemoKey, InterfaceDescription, PublicUrl, Readiness, ServiceMe
 @Global()
 @Module({
   imports: [
-    // Not forRoot(), which adds an interceptor to every route. RequestContextMiddleware enters the context.
+    // forRoot() would add an interceptor to every route. RequestContextMiddleware enters the context.
     ClsModule,
     ScheduleModule.forRootAsync({
       inject: [DatabaseLocation],

@@ -17,7 +17,7 @@ import { DatabaseLocation, locateDatabase } from './database/database-location.j
 import { makeSchemaCurrent, SCHEMA_CURRENT } from './database/schema/migrate.js';
 import { createLog, LOGGER } from './logging/logger.js';
 
-/** What a process has before its application. ProcessModule creates the rest. */
+/** The objects that a process has before its application. ProcessModule creates the others. */
 export interface Prepared {
   settings?: Settings;
   clock?: Clock;
@@ -48,7 +48,7 @@ const provider = <Injected extends unknown[]>(
     values?.[name] ?? create(...injected),
 });
 
-/** What belongs to the process: settings, clock, log and database server. */
+/** Provides the objects of the process: settings, clock, log and database server. */
 @Global()
 @Module({
   providers: [

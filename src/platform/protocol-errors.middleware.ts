@@ -38,7 +38,7 @@ export class ProtocolErrorsMiddleware implements NestMiddleware, OnModuleInit {
   private async reject(request: Request, response: Response, error: ServiceError): Promise<void> {
     const { remoteAddress } = request.socket;
     const rejection = await this.limiter.consumeForAddress(remoteAddress, response);
-    // What follows may be a part of this message.
+    // The bytes that follow may be a part of this message.
     response.setHeader('Connection', 'close');
     sendError(response, rejection ?? error);
   }

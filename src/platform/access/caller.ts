@@ -1,6 +1,6 @@
 import type { Plan, PlanLimits } from '../config/plans.js';
 
-/** What an API key allows. `read`: only GET, HEAD and OPTIONS. */
+/** The access that an API key gives. `read`: only GET, HEAD and OPTIONS. */
 export const ACCESSES = ['read', 'read-write'] as const;
 export type Access = (typeof ACCESSES)[number];
 

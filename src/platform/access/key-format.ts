@@ -50,7 +50,7 @@ export function hashKey(key: string): string {
   return hash('sha256', key);
 }
 
-/** Returns the prefix of an API key with four characters, and the last four: operators identify it by them. */
+/** Returns the first and last characters of an API key, by which operators identify it. */
 export function keyHint(key: string): string {
   return `${key.slice(0, -32)}…${key.slice(-4)}`;
 }

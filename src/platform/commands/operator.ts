@@ -7,7 +7,7 @@ import { printable } from './printable.js';
 /** The operator who runs a command: asks for confirmation and informs on standard error. */
 @Injectable()
 export class Operator {
-  /** What is printed after the result, unless it is JSON. */
+  /** Lines that are printed after the result, unless it is JSON. */
   readonly notes: string[] = [];
 
   constructor(readonly database: DatabaseLocation) {}
@@ -18,9 +18,10 @@ export class Operator {
 
   /**
    * Prints the effect of a command and asks for the name of the database, unless it is the embedded
-   * one. @throws Error unless the operator confirms
+   * one.
    *
    * @param always also asks about the embedded database
+   * @throws Error unless the operator confirms
    */
   async confirm(effect: string, { yes }: { yes?: true }, always = false): Promise<void> {
     const { embedded, name } = this.database;

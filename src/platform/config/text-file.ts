@@ -24,7 +24,9 @@ export function readTextFile(path: string): string {
 
 /**
  * Adds the variables of the project's `.env` that the environment does not have. Reports those that
- * `.env.example` does not list. A package may read them. @throws StartError as readTextFile does
+ * `.env.example` does not list. A package may read them.
+ *
+ * @throws StartError as readTextFile does
  */
 export function loadEnvFile(): void {
   if (!existsSync(ENV_FILE)) return;

@@ -45,7 +45,10 @@ export class DemoKey {
     return isLocal ? this.key : undefined;
   }
 
-  /** Returns what a service with the embedded database prints when it listens: a first request, or how to issue a key. */
+  /**
+   * Returns the text that a service with the embedded database prints when it listens: a first
+   * request, or how to issue a key.
+   */
   welcomeText(address: string): string {
     // A client cannot call the address for all interfaces.
     const url = address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');

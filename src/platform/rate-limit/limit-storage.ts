@@ -4,12 +4,12 @@ import type { Circuit } from './redis/circuit.js';
 
 /** A fixed window of a budget. It starts with the first request that is counted in it. */
 export class Quota {
-  /** minute, day or route */
+  /** minute, day, route or throttler */
   readonly name: string;
   /** Its item of `RateLimit-Policy`. */
   readonly policy: string;
 
-  /** @param id `minute` or `day`; or `route:` and the route whose requests the window counts */
+  /** @param id the name; for a route, `route:` and the route whose requests the window counts */
   constructor(
     readonly id: string,
     readonly limit: number,

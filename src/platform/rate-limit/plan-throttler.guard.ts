@@ -36,7 +36,7 @@ import {
   type RateLimitDecision,
 } from './limit-storage.js';
 
-// The metadata of `@Throttle()`: a prefix, which the package does not export, and the name of a throttler.
+// The metadata of `@Throttle()`: a prefix that the package does not export, and a throttler's name.
 const LIMIT = 'THROTTLER:LIMITdefault';
 const TTL = 'THROTTLER:TTLdefault';
 
@@ -76,7 +76,8 @@ export class PlanThrottlerGuard implements CanActivate, OnModuleInit {
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = requestOf(context);
     const { caller } = request;
-    // The route is `@Public()` and `@SkipThrottle()`. For any other one, ApiKeyGuard requires it.
+    // Without a caller, IdentifyCallerGuard has skipped the route: it is `@Public()` and
+    // `@SkipThrottle()`.
     if (!caller) return true;
     const budget =
       caller.kind === 'key'

@@ -71,7 +71,7 @@ function ownerOf(folder: string): string {
   }
 }
 
-/** With `recursive`, Node.js tries forever in a folder that exists and takes no folders, such as /proc. */
+/** With `recursive`, Node.js tries forever in a folder that accepts no folders, such as /proc. */
 function createFolder(path: string): void {
   try {
     mkdirSync(path, { recursive: !existsSync(dirname(path)), mode: 0o700 });
@@ -153,7 +153,7 @@ class EmbeddedDatabase {
     const { use, connection } = this;
     const session = new Client({
       ...connection,
-      // Not the service's database, so that it can be dropped.
+      // A session in the service's database would prevent dropping it.
       database: 'postgres',
       application_name: `${use} ${process.pid}`,
       options: '-c default_transaction_read_only=off',

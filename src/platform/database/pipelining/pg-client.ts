@@ -56,7 +56,7 @@ export class PgClient extends pg.Client {
   constructor(config: PgClientConfig) {
     super(config);
     const { responseTimeoutMs = 0 } = config;
-    // What waits for a response gets the error. Without a listener, the event would end the process.
+    // Waiting statements get the error. Without a listener, the event would end the process.
     this.on('error', () => undefined);
     // The socket has one timer. pg's `query_timeout` would set one per statement.
     this.once('connect', () => {

@@ -36,7 +36,7 @@ export const OPEN_TRANSACTION = Symbol('open transaction');
 /** Returns the connection of the transaction that the calling code runs in, undefined outside of one. */
 export function openTransaction(): QueryRunner | undefined {
   const runner = ClsServiceManager.getClsService().get<QueryRunner | undefined>(OPEN_TRANSACTION);
-  // What the work of a transaction started and did not await runs after it.
+  // Code that the work of a transaction started and did not await runs after it.
   return runner?.isReleased ? undefined : runner;
 }
 

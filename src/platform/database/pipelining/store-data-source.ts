@@ -1,8 +1,10 @@
-// Lets all code that runs in a transaction join it: injected repositories and managers, query builders, statements of PipelinedStatements,
-// and other transactions. It saves every service the manager of the transaction as a parameter, and the statements of a request a wrapper
-// that reads it at each call. It relies on the documented `createEntityManager` and on the getter `queryRunner` of EntityManager, which
-// TypeORM reads for each statement. If a release of TypeORM reads it earlier, test/database/transactions.test.ts fails; pass the manager
-// of the transaction as TypeORM documents it instead.
+// Lets all code that runs in a transaction join it: injected repositories and managers, query
+// builders, statements of PipelinedStatements, and other transactions. It saves every service the
+// manager of the transaction as a parameter, and the statements of a request a wrapper that reads
+// it at each call. It relies on the documented `createEntityManager` and on the getter
+// `queryRunner` of EntityManager, which TypeORM reads for each statement. If a release of TypeORM
+// reads it earlier, test/database/transactions.test.ts fails; pass the manager of the transaction
+// as TypeORM documents it instead.
 import { ClsServiceManager } from 'nestjs-cls';
 import {
   DataSource,

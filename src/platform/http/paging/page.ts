@@ -23,7 +23,7 @@ export class PageQuery {
   @IsIntegerParameter(1, MAX_PAGE_SIZE)
   limit: number = DEFAULT_PAGE_SIZE;
 
-  /** Not validated here: an invalid cursor has an error code of its own. */
+  /** PageCursor validates it: an invalid cursor has an error code of its own. */
   @ApiProperty({
     type: 'string',
     required: false,

@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import type { ServiceError } from '../../errors/service-error.js';
 
 declare module 'express-serve-static-core' {
-  /** What the steps of a request add to Express's request, in the order of the steps. */
+  /** The properties that steps add to Express's request, in the order of the steps. */
   interface Request {
     /** `performance.now()` when the head of the request had arrived, in milliseconds. */
     receivedAt: number;
@@ -21,7 +21,7 @@ export type { NextFunction, Request, Response } from 'express';
 
 const INPUT = Symbol('input');
 
-/** What the service does with the body of a request and what follows it. */
+/** Whether the service reads the body of a request, and whether the client has sent it. */
 interface RequestInput {
   /**
    * The service reads none of it, and the connection closes after the response. Node's parser reads no

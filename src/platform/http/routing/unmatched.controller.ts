@@ -23,7 +23,7 @@ export class UnmatchedController {
     const { methods, hint } = routesAt(request);
     if (methods.length === 0) {
       if (!exceedsAccess(request)) return next();
-      // What packages mount may do more than read. It does not know the access of an API key.
+      // A handler of a package may do more than read. It does not know the access of an API key.
       throw new ServiceError(isMounted(request) ? 'read_only_api_key' : 'route_not_found');
     }
     const allow = methods.join(', ');
@@ -52,8 +52,9 @@ function isMounted({ app, path }: Request): boolean {
 }
 
 /**
- * Returns the methods of all routes at the request's path for `Allow` (RFC 9110, section 10.2.1), empty
- * when no route matches, and their hint. It reads the router of Express, which has the routes of all modules.
+ * Returns the methods of all routes at the request's path for `Allow` (RFC 9110, section 10.2.1),
+ * empty when no route matches, and their hint. It reads the router of Express, which has the routes
+ * of all modules.
  */
 function routesAt(request: Request): { methods: string[]; hint: string } {
   const { stack } = request.app.router as unknown as { stack: RouteLayer[] };

@@ -143,7 +143,7 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
   /** Resets connections over MAX_UNSENT_MEBIBYTES: without a valid API key first, then by age. */
   private boundUnsentBytes(): void {
     const hasKey = (response?: Response) => Number(response?.req.caller?.kind === 'key');
-    // What this process buffers until the client reads it.
+    // This process buffers these bytes until the client reads them.
     const bytesOf = (socket: Socket, response?: Response) => (response ?? socket).writableLength;
     const receivedAt = (response?: Response) => response?.req.receivedAt ?? 0;
     const unsent = [...this.responses].filter((entry) => bytesOf(...entry) > 0);

@@ -65,8 +65,8 @@ interface Parser {
 
 // Makes Node's HTTP parser ignore input that the service rejects, within the bytes that it has read.
 // A promise of the contract depends on it: the parser calls JavaScript for each chunk of a body and
-// each request, so that 64 KiB of small ones would occupy the event loop for 20 ms
-// before a guard rejects the request.
+// each request, so that 64 KiB of small ones would occupy the event loop for 20 ms before a guard
+// rejects the request.
 // It relies on `socket.parser.onIncoming`, which Node calls for each head and whose result decides
 // about the body, and on `kOnBody`, which names the callback for a chunk.
 // If a Node release changes them, test/bounds/chunked-bodies.test.ts fails, and responses stay

@@ -20,7 +20,7 @@ const EACH = 'each value in ';
  */
 const MAX_NESTED_VALUES = 1_000;
 
-/** Of the integers that a double holds. */
+/** The integers that a double holds exactly. */
 const SAFE_RANGE = `from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`;
 
 /** An array can have hundreds of invalid items. */
@@ -103,7 +103,7 @@ function invalidProperties(error: ValidationError, parentPath: string): InvalidP
   return [{ property: path, rule, message }];
 }
 
-/** Returns the errors of one object in the order of its properties. class-validator lists inherited ones last. */
+/** Orders the errors of an object by its properties: class-validator lists inherited ones last. */
 function inOrder(errors: readonly ValidationError[]): readonly ValidationError[] {
   const order = propertiesOf(errors[0]?.target?.constructor ?? Object);
   // A misnamed property is none of them, and comes last.

@@ -149,7 +149,7 @@ function createClient({ urls, ca }: RedisSettings) {
     socketTimeout: SOCKET_TIMEOUT_MS,
     keepAlive: 5_000,
     disableClientInfo: true,
-    // Not needed: the probe of the circuit fails while a server loads its data.
+    // The probe of the circuit fails while a server loads its data.
     enableReadyCheck: false,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
