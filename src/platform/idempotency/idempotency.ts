@@ -78,7 +78,7 @@ export class Idempotency {
     return (text === '' ? undefined : parseExact(text)) as Result;
   }
 
-  /** On every replica. */
+  /** Runs on every replica. SKIP LOCKED divides the rows. */
   @Interval(CLEANUP_INTERVAL_MS)
   async deleteExpired(): Promise<void> {
     try {

@@ -8,10 +8,13 @@ import { VERSION } from '../config/version.js';
 type Values = number | { readonly [label: string]: Values };
 type Read = () => Values | Promise<Values>;
 
-/** The metrics of the service, which their owners register. A label never holds an owner, an API key or a raw path. */
+/**
+ * The metrics of the service, which their owners register. A label never holds an owner, an API key or a
+ * raw path.
+ */
 @Injectable()
 export class ServiceMetrics {
-  /** Not the default registry, because the tests run several applications in one process. */
+  /** A registry for each application, because the tests run several in one process. */
   readonly registry = new Registry();
 
   /**

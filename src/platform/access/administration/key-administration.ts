@@ -11,7 +11,7 @@ import { recordAction } from './operator-actions.repository.js';
 import { getOwner } from './owner-administration.js';
 import { usageByDay, usageByKey } from './usage.repository.js';
 
-/** What operators choose for an API key. Undefined: the default, or no change. */
+/** The properties that operators choose for an API key. Undefined: the default, or no change. */
 interface KeyProperties {
   note?: string | undefined;
   access?: Access | undefined;
@@ -25,10 +25,11 @@ export interface IssuedKey extends ApiKey {
 }
 
 /**
- * The operations on API keys for operators, which take part in an open transaction. Each change is one transaction, is recorded with its
- * actor, and takes effect on every replica within seconds. The stored times are those of PostgreSQL.
- * Without such an API key or owner, all throw an Error of one line. Each change locks the row of the
- * owner before it reads a state to check. Only READ COMMITTED reads what others have committed since.
+ * The operations on API keys for operators, which take part in an open transaction. Each change is one
+ * transaction, is recorded with its actor, and takes effect on every replica within seconds. The stored
+ * times are those of PostgreSQL. Without such an API key or owner, all throw an Error of one line. Each
+ * change locks the row of the owner before it reads a state to check. Only READ COMMITTED reads what
+ * others have committed since.
  */
 @Injectable()
 export class KeyAdministration {

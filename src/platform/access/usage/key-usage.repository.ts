@@ -35,7 +35,7 @@ const DELETE_BEFORE = `
            SELECT ctid FROM api_key_usage
             WHERE day < 'epoch'::date + $1::int ORDER BY day LIMIT $2 FOR UPDATE SKIP LOCKED))`;
 
-/** What a counter has counted so far. */
+/** The requests that a counter has counted so far. */
 export interface UsageCount {
   /** In UTC days since the Unix epoch. */
   readonly day: number;

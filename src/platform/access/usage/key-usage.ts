@@ -5,7 +5,7 @@ import { Clock, DAY_MS, MINUTE_MS } from '../../config/clock.js';
 import type { KeyState } from '../caller.js';
 import { type KeyUse, KeyUsageRepository, type UsageCount } from './key-usage.repository.js';
 
-/** Counts and last uses are saved at this interval and at the shutdown. `kill -9` loses those since the last save. */
+/** Counts and last uses are also saved at the shutdown. `kill -9` loses those since the last save. */
 const SAVE_INTERVAL_MS = 10_000;
 /** Rows that one statement stores or deletes. It takes a small part of its time limit. */
 const BATCH_SIZE = 5_000;
@@ -67,7 +67,7 @@ export class KeyUsage implements OnApplicationShutdown {
     await this.save();
   }
 
-  /** On every replica. */
+  /** Runs on every replica. SKIP LOCKED divides the rows. */
   @Interval(MINUTE_MS)
   async deleteOld(): Promise<void> {
     await this.repository
