@@ -1,12 +1,16 @@
-import { Controller, Get, Header, Res, VERSION_NEUTRAL } from '@nestjs/common';
+import { Controller, Get, Header, Req, Res, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { SkipThrottle } from '@nestjs/throttler';
-import type { Response } from 'express';
 import { Public } from '../http/request/public.decorator.js';
 import { VERSION } from '../config/version.js';
-import { Readiness, type ReadinessReport } from './readiness.js';
+import type { Request, Response } from '../http/request/request.js';
+import { sendBody } from '../http/response/send-json.js';
+import { Readiness } from './readiness.js';
 
-/** The health probes of load balancers and orchestrators. */
+/**
+ * The health probes of load balancers and orchestrators. It sends its responses itself, so that an
+ * interceptor of a feature does not wrap them.
+ */
 @Public()
 @SkipThrottle()
 @ApiExcludeController()
@@ -17,17 +21,15 @@ export class HealthController {
   /** Queries no other component: restarting the replica would not fix the database. */
   @Get('live')
   @Header('Cache-Control', 'no-store')
-  live(): { status: 'ok'; version: string } {
-    return { status: 'ok', version: VERSION };
+  live(@Req() request: Request, @Res() response: Response): void {
+    sendBody(request, response, JSON.stringify({ status: 'ok', version: VERSION }));
   }
 
   @Get('ready')
   @Header('Cache-Control', 'no-store')
-  async ready(
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<ReadinessReport & { version: string }> {
+  async ready(@Req() request: Request, @Res() response: Response): Promise<void> {
     const report = await this.readiness.report();
     if (report.status === 'unavailable') response.status(503);
-    return { ...report, version: VERSION };
+    sendBody(request, response, JSON.stringify({ ...report, version: VERSION }));
   }
 }

@@ -14,6 +14,7 @@ import {
 } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import type { NextFunction, Request, Response } from 'express';
+import { map } from 'rxjs';
 import { EntityManager } from 'typeorm';
 import { PipelinedStatements } from '../../../src/platform/database/pipelining/pipelined-statements.js';
 
@@ -53,6 +54,13 @@ const interceptor: NestInterceptor = {
     return next.handle();
   },
 };
+/** Wraps every result if the caller asks for it. */
+const envelope: NestInterceptor = {
+  intercept(context, next) {
+    const { headers } = context.switchToHttp().getRequest<Request>();
+    return next.handle().pipe(map((data: unknown) => (headers['x-wrap'] ? { data } : data)));
+  },
+};
 function middleware(request: Request, response: Response, next: NextFunction): void {
   const rejection = request.headers['x-reject'];
   if (rejection === 'exception') throw new ForbiddenException('Not from here.');
@@ -67,6 +75,7 @@ function middleware(request: Request, response: Response, next: NextFunction): v
   providers: [
     { provide: APP_GUARD, useValue: guard },
     { provide: APP_INTERCEPTOR, useValue: interceptor },
+    { provide: APP_INTERCEPTOR, useValue: envelope },
   ],
 })
 class WaresFeature {

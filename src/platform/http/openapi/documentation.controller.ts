@@ -8,6 +8,7 @@ import { Public } from '../request/public.decorator.js';
 import type { Product } from '../../config/product.js';
 import { Settings } from '../../config/settings.js';
 import type { Request, Response } from '../request/request.js';
+import { sendBody } from '../response/send-json.js';
 import { DemoKey } from '../../demo/demo-key.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { InterfaceDescription } from './interface-description.js';
@@ -29,7 +30,8 @@ const CONTENT_SECURITY_POLICY =
 
 /**
  * The interface description and Swagger UI. `SwaggerModule.setup()` would register handlers that no
- * guard counts or rejects.
+ * guard counts or rejects. It sends its responses itself, so that an interceptor of a feature does not
+ * wrap them.
  */
 @Public()
 @ApiExcludeController()
@@ -47,13 +49,13 @@ export class DocumentationController {
   @Get('docs')
   @Header('Cache-Control', 'no-store')
   @Header('Referrer-Policy', 'no-referrer')
-  page(@Req() request: Request, @Res({ passthrough: true }) response: Response): string {
+  page(@Req() request: Request, @Res() response: Response): void {
     const { publicUrl, stagingUrl } = this.settings.server;
     const targets = [publicUrl, stagingUrl].map((url) => (url ? ` ${url}/` : '')).join('');
     response
       .type('html')
       .setHeader('Content-Security-Policy', `${CONTENT_SECURITY_POLICY}${targets}`);
-    return docsPage(this.settings.product, this.demoKey.for(request));
+    sendBody(request, response, docsPage(this.settings.product, this.demoKey.for(request)));
   }
 
   @Get(REDIRECTS)
@@ -64,22 +66,22 @@ export class DocumentationController {
   }
 
   @Get(DESCRIPTIONS)
-  openapi(@Req() { path }: Request, @Res({ passthrough: true }) response: Response): string {
-    const format = path === '/openapi.json' ? 'json' : 'yaml';
+  openapi(@Req() request: Request, @Res() response: Response): void {
+    const format = request.path === '/openapi.json' ? 'json' : 'yaml';
     response.setHeader('Content-Type', `application/${format}`);
-    return this.description.current()[format];
+    sendBody(request, response, this.description.current()[format]);
   }
 
   /**
-   * Returns the same bytes for all requests: an open file or a copy for each would let clients that do
+   * Sends the same bytes for all requests: an open file or a copy for each would let clients that do
    * not read use up memory. Sends gzip to every client, because only browsers load the files.
    */
   @Get(FILES)
   @Header('Content-Encoding', 'gzip')
   @Header('Cache-Control', 'public, max-age=3600')
-  file(@Req() { path }: Request, @Res({ passthrough: true }) response: Response) {
-    response.type(extname(path));
-    return this.files.get(path);
+  file(@Req() request: Request, @Res() response: Response): void {
+    response.type(extname(request.path));
+    sendBody(request, response, this.files.get(request.path) ?? '');
   }
 }
 
