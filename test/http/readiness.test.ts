@@ -1,4 +1,4 @@
-import { Injectable, Module } from '@nestjs/common';
+import { Injectable, Logger, Module } from '@nestjs/common';
 import { Readiness } from '#platform';
 import { ServiceMetrics } from '../../src/platform/metrics/service-metrics.js';
 import { useDatabase } from '../harness/database/database.js';
@@ -62,6 +62,25 @@ test.each<[string, () => unknown, () => unknown, number, string, states: [string
     `component_up{component="${name}"} ${+(states[+(name === 'mail')] !== 'down')}`;
   for (const name of ['search', 'mail']) expect(metrics).toContain(isUp(name));
   expect(metrics).toContain('component_up{component="database_writes"} 1');
+});
+
+test('each change of a component is logged, with the cause', async () => {
+  const { readiness } = started.app.get(Components, { strict: false });
+  [search, mail] = [up, up];
+  await readiness.report();
+  const lines: unknown[] = [];
+  jest.spyOn(Logger.prototype, 'log').mockImplementation((line: unknown) => lines.push(line));
+  jest.spyOn(Logger.prototype, 'warn').mockImplementation((line: unknown) => lines.push(line));
+  for (const check of [fails, fails, () => never, up]) {
+    mail = check;
+    await readiness.report();
+  }
+  const line = { msg: 'component changed', component: 'mail' };
+  expect(lines).toEqual([
+    { ...line, state: 'down', cause: 'refused' },
+    { ...line, state: 'up', cause: undefined },
+  ]);
+  jest.restoreAllMocks();
 });
 
 test('GET /health/ready › any number of probes share one check, and the next one checks again', async () => {

@@ -1,8 +1,9 @@
 import { setImmediate, setTimeout as delay } from 'node:timers/promises';
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { Settings } from '../config/settings.js';
 import { DatabaseProbe } from '../database/pools/database-probe.js';
 import { ServiceMetrics } from '../metrics/service-metrics.js';
+import { describeCause } from '../logging/error-details.js';
 import { LimitStorage } from '../rate-limit/limit-storage.js';
 
 /** Whether this replica can serve requests, and the checks that decide it. */
@@ -29,6 +30,9 @@ export class Readiness {
     string,
     { required: boolean; state: () => Promise<string> }
   >();
+  /** The states of the latest checks. */
+  private readonly states = new Map<string, string>();
+  private readonly logger = new Logger(Readiness.name);
   private shuttingDown = false;
 
   constructor(
@@ -70,7 +74,8 @@ export class Readiness {
     let state: Promise<string> | undefined;
     this.components.set(name, {
       required,
-      state: () => (state ??= stateOf(check, limitMs).finally(() => (state = undefined))),
+      state: () =>
+        (state ??= this.stateOf(name, check, limitMs).finally(() => (state = undefined))),
     });
   }
 
@@ -95,11 +100,27 @@ export class Readiness {
     await Promise.all(pending);
     return { status, checks };
   }
-}
 
-async function stateOf(check: () => unknown, limitMs: number): Promise<string> {
-  // If the process was busy, a response that has arrived is read before the immediate runs.
-  const limit = delay(limitMs, undefined, { ref: false }).then(() => setImmediate('down'));
-  const result = await Promise.race([Promise.resolve().then(check), limit]).catch(() => 'down');
-  return result === 'read-only' ? result : result === 'down' || result === false ? 'down' : 'up';
+  /** Returns the state of a component, and logs each change. */
+  private async stateOf(name: string, check: Component['check'], limitMs: number): Promise<string> {
+    let cause: unknown;
+    // If the process was busy, a response that has arrived is read before the immediate runs.
+    const limit = delay(limitMs, undefined, { ref: false }).then(() => setImmediate('late'));
+    const checked = Promise.resolve()
+      .then(check)
+      .catch((error: unknown) => {
+        cause = describeCause(error);
+        return 'down';
+      });
+    const result = await Promise.race([checked, limit]);
+    if (result === 'late') cause = `no response in ${limitMs} ms`;
+    const isDown = result === 'down' || result === 'late' || result === false;
+    const state = result === 'read-only' ? result : isDown ? 'down' : 'up';
+    if (state !== (this.states.get(name) ?? 'up')) {
+      const level = state === 'up' ? 'log' : 'warn';
+      this.logger[level]({ msg: 'component changed', component: name, state, cause });
+    }
+    this.states.set(name, state);
+    return state;
+  }
 }
