@@ -3,10 +3,14 @@ import type { Type } from '@nestjs/common';
 import { Expose, Type as NestedType } from 'class-transformer';
 import {
   ArrayNotEmpty,
+  IsArray,
   IsDefined,
+  IsInt,
   IsObject,
   IsOptional,
   IsString,
+  Max,
+  MaxLength,
   ValidateNested,
 } from 'class-validator';
 import { INT64_MAX } from '../../src/platform/http/validation/int64.pipe.js';
@@ -54,6 +58,28 @@ test('400 for a name that differs from that of a property only in case, in neste
       'buyer.First must be written as first; items.1.NUMBER must be written as number; ' +
       'Items must be written as items.',
   });
+});
+
+class Rating {
+  @IsInt()
+  @Max(5)
+  stars!: number;
+
+  @IsArray()
+  @IsString({ each: true })
+  @MaxLength(3, { each: true })
+  tags!: string[];
+}
+
+test.each([
+  [{ stars: '3', tags: null }, 'stars must be an integer number; tags must be an array.'],
+  [
+    { stars: 6, tags: [7] },
+    'stars must not be greater than 5; each item of tags must be a string.',
+  ],
+  [{}, 'stars is required and must be an integer number; tags is required and must be an array.'],
+])('400 for %j names the first rule that a property breaks', async (value, message) => {
+  expect(await outcome(value, Rating)).toEqual({ message });
 });
 
 class Notes {

@@ -33,7 +33,6 @@ export class DtoValidationPipe extends ValidationPipe {
     super({
       transform: true,
       whitelist: true,
-      stopAtFirstError: true,
       // The messages depend on the class, and on whether a value was sent.
       validationError: { value: true, target: true },
       exceptionFactory: rejection,
@@ -90,7 +89,8 @@ function rejection(errors: readonly ValidationError[]): ServiceError {
 function invalidProperties(error: ValidationError, parentPath: string): InvalidProperty[] {
   const { property, constraints, children = [] } = error;
   const path = parentPath + property;
-  const [[rule, text] = []] = Object.entries(constraints ?? {});
+  // Decorators apply from the last to the first, so that this is the rule that stands first.
+  const [rule, text] = Object.entries(constraints ?? {}).at(-1) ?? [];
   if (rule === undefined || text === undefined) {
     const nested = inOrder(children).flatMap((child) => invalidProperties(child, `${path}.`));
     if (nested.length > 0) return nested;
