@@ -27,6 +27,8 @@ test.each<[result: object | undefined, errors: unknown[]]>([
     { code: 'service_unavailable', status: 503 },
     [
       ...TEMPORARY.map(withCode),
+      // As PgBouncer rejects a connection.
+      Object.assign(withCode('08P01'), { severity: 'FATAL' }),
       new Error('Connection terminated unexpectedly'),
       new Error('Client has encountered a connection error and is not queryable'),
       new Error('Client was closed and is not queryable'),
@@ -53,6 +55,8 @@ test.each<[result: object | undefined, errors: unknown[]]>([
         withCode,
       ),
       ...['22P02', '22007', '22008'].map(withCode),
+      // More than 65,535 parameters.
+      Object.assign(withCode('08P01'), { severity: 'ERROR' }),
       new Error('no Connection terminated'),
     ],
   ],

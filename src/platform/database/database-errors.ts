@@ -67,6 +67,8 @@ export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error);
   if (code === '') return error instanceof Error && CONNECTION_MESSAGE.test(error.message);
   if (code === '0A000') return (error as { routine?: string }).routine === 'RevalidateCachedQuery';
+  // PostgreSQL's protocol violation is a mistake, such as too many parameters. That of PgBouncer is fatal.
+  if (code === '08P01') return (error as { severity?: string }).severity !== 'ERROR';
   return CONNECTION_CODE.test(code) || TEMPORARY_STATE.test(code);
 }
 
