@@ -15,6 +15,8 @@ export { PlatformModule } from './platform.module.js';
 export { Caller } from './access/caller.decorator.js';
 /** The same in a guard or an interceptor: `callerOf(context).plan`. */
 export { callerOf } from './access/caller.decorator.js';
+/** The same for a global guard or interceptor: null if a `@Public()` route gets no valid API key. */
+export { findCaller } from './access/caller.decorator.js';
 /** A route or a controller that needs no API key. */
 export { Public } from './http/request/public.decorator.js';
 

@@ -15,7 +15,13 @@ export const Caller = createParamDecorator((_data: unknown, context: ExecutionCo
  * @throws Error on a `@Public()` route, which needs no API key
  */
 export function callerOf(context: ExecutionContext): Caller {
-  const { caller } = requestOf(context);
-  if (caller?.kind === 'key') return caller.key;
+  const caller = findCaller(context);
+  if (caller) return caller;
   throw new Error('A @Public() route has no caller, because it needs no API key.');
+}
+
+/** Returns who sends the request, or null without a valid API key, which a `@Public()` route accepts. */
+export function findCaller(context: ExecutionContext): Caller | null {
+  const { caller } = requestOf(context);
+  return caller?.kind === 'key' ? caller.key : null;
 }
