@@ -20,8 +20,14 @@ const RESTRICTED_IMPORTS = [
   },
   {
     name: '@nestjs/throttler',
-    importNames: ['ThrottlerGuard', 'ThrottlerModule'],
-    message: 'It would replace the rate limit headers. Use @Throttle().',
+    importNames: ['ThrottlerModule'],
+    message:
+      'It would count in the process. A ThrottlerGuard counts in the storage of the platform.',
+  },
+  {
+    name: '@nestjs/schedule',
+    importNames: ['ScheduleModule'],
+    message: 'The platform imports it. A second one would run every job twice.',
   },
   {
     name: 'nestjs-pino',
@@ -243,6 +249,7 @@ export default defineConfig(
   {
     // Packages that do not fit, and what to use instead.
     files: ['src/**', 'examples/**/*.ts'],
+    ignores: ['src/platform/platform.module.ts'],
     rules: {
       'no-restricted-imports': ['error', { paths: RESTRICTED_IMPORTS }],
     },
