@@ -1,5 +1,5 @@
 // @ts-check
-// Runs before `npm start` and `npm run cli`: builds src/ to dist/ with `nest build`. It replaces only files that have changed, each in
+// Runs before `npm start`, `npm run cli` and others: builds src/ to dist/ with `nest build`. It replaces only files that have changed, each in
 // one step, so that processes that run from dist/, or build it at the same time, are not disturbed.
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
