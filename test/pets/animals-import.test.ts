@@ -49,7 +49,7 @@ async function shell(command: string): Promise<{ code: number; output: string }>
   const [code] = (await once(child, 'close')) as [number];
   return { code, output };
 }
-beforeEach(() => database.query('TRUNCATE pets, operator_actions RESTART IDENTITY'));
+beforeEach(() => database.query('TRUNCATE pets, operator_actions RESTART IDENTITY CASCADE'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('animals import', () => {
@@ -218,7 +218,7 @@ describe('animals export', () => {
       await database.query('DELETE FROM pets WHERE id = 2');
       const exported = await cli.run('animals', 'export', '--format', format);
       expect(exported).toMatchObject({ code: 0, stderr: expect.stringMatching(DATABASE_LINE) });
-      await empty.query('TRUNCATE pets');
+      await empty.query('TRUNCATE pets CASCADE');
       const other = new Cli({ DATABASE_URL: empty.url }, { app: true });
       const path = file(exported.stdout, `animals.${format}`);
       const { added } = await other.json('animals', 'import', path);

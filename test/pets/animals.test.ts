@@ -18,7 +18,7 @@ const stored = () => store.query('SELECT * FROM pets ORDER BY id');
 const idsOf = (pets: { id: number }[]) => pets.map(({ id }) => id);
 const nextOf = ({ headers }: ApiResponse) =>
   /\/v1.+(?=>; rel="next")/.exec(String(headers.link))?.[0];
-beforeEach(() => store.query('TRUNCATE pets, operator_actions RESTART IDENTITY'));
+beforeEach(() => store.query('TRUNCATE pets, operator_actions RESTART IDENTITY CASCADE'));
 
 test('list, show and count: also when, with which API key and by which owner an animal was added', async () => {
   await store.api.post('/v1/pets', { name: 'Frank', categoryId: 7, status: 'sold' });
