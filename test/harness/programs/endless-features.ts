@@ -1,5 +1,6 @@
-// The service with a feature that fails in the way that FEATURE says.
-import { Module, type OnModuleDestroy } from '@nestjs/common';
+// The service with features that never end, or with one that fails if FEATURE says so.
+import { Controller, Module, type OnModuleDestroy, Sse } from '@nestjs/common';
+import { NEVER } from 'rxjs';
 import { AppModule } from '../../../src/app.module.js';
 import { runProcess } from '../../../src/platform/process.js';
 import { PRODUCT } from '../../../src/product.js';
@@ -10,7 +11,19 @@ class NeverDestroyed implements OnModuleDestroy {
   }
 }
 
-@Module({ imports: [AppModule], providers: [NeverDestroyed] })
+@Controller('stream')
+class StreamController {
+  @Sse()
+  open() {
+    return NEVER;
+  }
+}
+
+@Module({
+  imports: [AppModule],
+  controllers: [StreamController],
+  providers: [NeverDestroyed],
+})
 class Root {}
 
 await runProcess(PRODUCT, () =>

@@ -122,9 +122,9 @@ export interface BuiltService extends BuiltProcess {
 
 const MAIN = join(__dirname, '../../../reports/product/src/main.js');
 /** The build as it is, with the features of src/. */
-export const FAILING_FEATURES = join(
+export const ENDLESS_FEATURES = join(
   __dirname,
-  '../../../reports/product/test/harness/programs/failing-features.js',
+  '../../../reports/product/test/harness/programs/endless-features.js',
 );
 export const TEAM_MAIN = join(__dirname, '../../../reports/team/src/main.js');
 

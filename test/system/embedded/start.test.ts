@@ -16,7 +16,7 @@ import {
 } from '../../harness/processes/embedded-user.js';
 import { until } from '../../harness/run/until.js';
 import {
-  FAILING_FEATURES,
+  ENDLESS_FEATURES,
   spawnBuiltService,
   startBuiltService,
 } from '../../harness/service/service.js';
@@ -108,7 +108,7 @@ ofLinux('starting the embedded database (Linux only)', () => {
     const dataDir = makeFolder();
     await makeCluster(dataDir);
     const env = { DATA_DIR: dataDir, FEATURE: 'not loaded' };
-    const service = spawnBuiltService(env, FAILING_FEATURES);
+    const service = spawnBuiltService(env, ENDLESS_FEATURES);
     await once(service.process, 'close');
     expect(service.process.exitCode).toBe(1);
     expect(processesOf(dataDir)).toEqual([]);

@@ -8,7 +8,7 @@ import { RawConnection, requestHead } from '../../harness/http/raw-connection.js
 import {
   type BuiltService,
   type Environment,
-  FAILING_FEATURES,
+  ENDLESS_FEATURES,
   spawnBuiltService,
   startBuiltService,
 } from '../../harness/service/service.js';
@@ -107,7 +107,7 @@ test('during SHUTDOWN_DELAY_SECONDS, the service serves requests, with Connectio
 
 test('the usage of API keys is stored even if the hook of a feature never ends', async () => {
   const env = { DATABASE_URL: database.url };
-  const service = await startBuiltService(env, FAILING_FEATURES);
+  const service = await startBuiltService(env, ENDLESS_FEATURES);
   const { key: own, keyId } = await createOwner(database);
   await new ApiClient(service, own).get('/v1/nothing');
   expect((await stop(service)).code).toBe(0);
@@ -116,7 +116,9 @@ test('the usage of API keys is stored even if the hook of a feature never ends',
 });
 
 test('a stream of events ends at once', async () => {
-  const { service, port } = await start(PATIENT);
+  const env = { DATABASE_URL: database.url, ...PATIENT };
+  const service = await startBuiltService(env, ENDLESS_FEATURES);
+  const port = Number(new URL(service.url).port);
   const stream = await RawConnection.open({ port }, requestHead('GET /v1/stream', key));
   expect((await stream.response()).headers['content-type']).toBe('text/event-stream');
   const { code } = await stop(service);

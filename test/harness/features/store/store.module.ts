@@ -1,13 +1,7 @@
 // The store of the platform's tests: a list with a filter, an operation that clients can retry, and a
 // deprecated one.
-import { Body, Controller, Get, Injectable, Module, Param, Post, Query, Sse } from '@nestjs/common';
-import {
-  ApiCreatedResponse,
-  ApiExcludeController,
-  ApiOkResponse,
-  ApiProperty,
-} from '@nestjs/swagger';
-import { NEVER } from 'rxjs';
+import { Body, Controller, Get, Injectable, Module, Param, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOkResponse, ApiProperty } from '@nestjs/swagger';
 import {
   AdministrationModule,
   ApiErrors,
@@ -142,19 +136,9 @@ class ItemsController {
   }
 }
 
-/** A stream of events that never ends. */
-@ApiExcludeController()
-@Controller('stream')
-class StreamController {
-  @Sse()
-  open() {
-    return NEVER;
-  }
-}
-
 @Module({
   imports: [AdministrationModule, IdempotencyModule],
-  controllers: [ItemsController, StreamController],
+  controllers: [ItemsController],
   providers: [ItemsRepository, SeedItems],
 })
 export class StoreModule {}
