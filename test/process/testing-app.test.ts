@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Controller, Get, Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { Test } from '@nestjs/testing';
 import { Counter } from 'prom-client';
 import { DataSource, EntityManager } from 'typeorm';
 import retry from 'p-retry';
@@ -135,13 +136,23 @@ describe('a service that issues API keys', () => {
     expect(await database.query(actions)).toEqual([{ action: 'keys issue', owner: 'Ben' }]);
   });
 
+  @Module({ imports: [PlatformModule.forRoot(PRODUCT), SignUpModule] })
+  class Root {}
+
   it('also in an application without a server', async () => {
-    @Module({ imports: [PlatformModule.forRoot(PRODUCT), SignUpModule] })
-    class Root {}
     process.env['DATABASE_URL'] = database.url;
     const app = await NestFactory.createApplicationContext(Root, { logger: false });
     delete process.env['DATABASE_URL'];
     expect(await app.get(SignUp).add('Cleo')).toMatch(/^\w+$/);
+    await app.close();
+  });
+
+  it('not in an application with another HTTP adapter, whose error says what to use', async () => {
+    process.env['DATABASE_URL'] = database.url;
+    const module = await Test.createTestingModule({ imports: [Root] }).compile();
+    delete process.env['DATABASE_URL'];
+    const app = module.createNestApplication({ logger: false });
+    await expect(app.init()).rejects.toThrow('In tests, use startTestingApp().');
     await app.close();
   });
 });

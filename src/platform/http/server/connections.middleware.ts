@@ -6,6 +6,7 @@ import { Settings } from '../../config/settings.js';
 import { inputOf, type NextFunction, type Request, type Response } from '../request/request.js';
 import { ResponseHooks } from '../response/response-hooks.js';
 import { watchParser } from './express-messages.js';
+import { HttpAdapter } from './http-adapter.js';
 import { lingerAfterResponse } from './lingering-close.js';
 
 const CHECK_INTERVAL_MS = 500;
@@ -45,10 +46,16 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
     return (this.host.httpAdapter as AbstractHttpAdapter<Server> | undefined)?.getHttpServer();
   }
 
-  /** Observes the connections of the server until it closes. */
+  /**
+   * Observes the connections of the server until it closes.
+   *
+   * @throws Error for an application with another adapter, whose routes would not work
+   */
   onModuleInit(): void {
-    const { server } = this;
+    const { server, host } = this;
     if (!server) return;
+    if (!(host.httpAdapter instanceof HttpAdapter))
+      throw new Error('The platform needs its own HTTP adapter. In tests, use startTestingApp().');
     server.on('connection', (socket: Socket) => {
       watchParser(socket);
       if (!this.makeRoom()) return void socket.destroy();
