@@ -11,7 +11,7 @@ import { OutboxEvent } from './outbox-event.entity.js';
 @Module({
   imports: [DiscoveryModule, TypeOrmModule.forFeature([OutboxEvent])],
   providers: [EventDelivery, Events, EventsRepository],
-  exports: [EventDelivery, Events],
+  exports: [Events],
 })
 export class EventsModule {
   constructor(metrics: ServiceMetrics, { attempts }: EventDelivery) {
