@@ -1,19 +1,39 @@
 import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
 import { printable } from '../platform/commands/printable.js';
 import { jsonText } from '../platform/http/response/json-text.js';
 
-/** Prints an object or a list, as text or as JSON, or the parts of a text. Undefined prints nothing. */
+/** Control characters that JSON allows, line separators and changes of the writing direction. */
+const UNPRINTABLE = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
+
+/**
+ * Prints an object or a list, as text or as JSON, or the parts of a text. Undefined prints nothing.
+ *
+ * @throws Error if it cannot be written, unless the reader, such as `head`, needs no more
+ */
 export async function printResult(result: object | undefined, json?: true): Promise<void> {
   if (result === undefined) return;
-  if (Symbol.asyncIterator in result) {
-    const written = pipeline(result as AsyncIterable<string | Buffer>, process.stdout, {
-      end: false,
-    });
-    await written.catch((error: unknown) => {
-      // The reader, such as `head`, needs no more.
-      if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
-    });
-  } else console.log(json ? jsonText(result) : resultText(result));
+  const { stdout } = process;
+  try {
+    if (Symbol.asyncIterator in result)
+      await pipeline(result as AsyncIterable<string | Buffer>, stdout, { end: false });
+    else await print(`${json ? printableJson(result) : resultText(result)}\n`);
+  } catch (cause) {
+    const { code = '', message } = cause as NodeJS.ErrnoException;
+    const isKey = 'key' in result;
+    if (code === 'EPIPE' && !isKey) return;
+    const advice = isKey ? '. Nobody knows the new API key: revoke it' : '';
+    throw new Error(`The result cannot be written: ${message}${advice}`, { cause });
+  }
+}
+
+const print = promisify((text: string, done: (error?: Error | null) => void) =>
+  process.stdout.write(text, done),
+);
+
+function printableJson(result: object): string {
+  const hexOf = (character: string) => character.charCodeAt(0).toString(16).padStart(4, '0');
+  return jsonText(result).replace(UNPRINTABLE, (character) => `\\u${hexOf(character)}`);
 }
 
 /** The steps to fit a table into 80 columns: omit a column, or shorten texts to a length. */

@@ -244,11 +244,32 @@ describe('animals export', () => {
     expect(await cli.failure(2, 'animals', 'export', '--format', 'xml')).toMatch(/csv, ndjson/);
   });
 
+  test('a result that cannot be written is a failure, and a new API key is then unknown', async () => {
+    const issue = '$PETS keys issue --owner full --plan free';
+    expect(await shell(`${issue} 2>&1 >/dev/full`)).toMatchObject({
+      code: 1,
+      output: expect.stringMatching(/\nThe result cannot be written: ENOSPC[^\n]+: revoke it\n$/),
+    });
+  });
+
+  test.each(['\u009b2J', '\u202e'])(
+    'list --json escapes %j, which a terminal would interpret',
+    async (name) => {
+      await database.query("INSERT INTO pets (name, category_id, status) VALUES ($1, 1, 'sold')", [
+        name,
+      ]);
+      const { output } = await shell('$PETS animals list --json');
+      expect(output).not.toContain(name);
+      expect(JSON.parse(output)).toMatchObject([{ name }]);
+    },
+  );
+
   test('a reader that stops ends the export quietly', async () => {
     await database.query(
       `INSERT INTO pets (name, category_id, status) SELECT repeat('x', 200), n, 'sold' FROM generate_series(1, 50000) n`,
     );
     expect(await shell('$PETS animals export | head -1')).toEqual({ code: 0, output: HEADER });
+    expect(await shell('$PETS animals count | true')).toEqual({ code: 0, output: '' });
     const active = `SELECT FROM pg_stat_activity WHERE query LIKE 'COPY%' AND state = 'active'`;
     await until(async () => (await database.query(active)).length === 0);
   }, 60_000);
