@@ -76,10 +76,15 @@ export async function runService(
       // The interface of an application declares no signal, which the shutdown hooks get.
       const context = app as unknown as NestApplicationContext;
       // The hook of a feature may never end, and then those that follow do not run.
-      const saved = app.get(KeyUsage).save();
+      const usage = app.get(KeyUsage);
+      const saved = usage.save();
       const isClosed = Promise.all([saved, context.close(reason)]).then(() => true);
       if ((await Promise.race([isClosed, stop.hurried, delay(CLOSE_LIMIT_MS, false)])) === false) {
-        logger.warn({ limitMs: CLOSE_LIMIT_MS }, 'not everything was closed in time');
+        const keysWithoutUsage = usage.unsaved;
+        logger.warn(
+          { limitMs: CLOSE_LIMIT_MS, keysWithoutUsage },
+          'not everything was closed in time',
+        );
       }
     }
     logger.info('stopped');

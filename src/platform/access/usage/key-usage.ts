@@ -25,12 +25,19 @@ export class KeyUsage implements OnApplicationShutdown {
   private readonly changed = new Set<UsageCount>();
   /** Times of use by key id, in milliseconds since the epoch, until they are stored. */
   private readonly uses = new Map<bigint, number>();
+  /** The number of counts that a statement in progress stores. */
+  private storing = 0;
   private lastRun: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly repository: KeyUsageRepository,
     private readonly clock: Clock,
   ) {}
+
+  /** The number of API keys whose counts have changed since they were stored. */
+  get unsaved(): number {
+    return this.changed.size + this.storing;
+  }
 
   /** Notes that an API key was used now. */
   noteUse({ keyId }: KeyState): void {
@@ -92,10 +99,12 @@ export class KeyUsage implements OnApplicationShutdown {
 
   private async saveCounts(batch: readonly UsageCount[]): Promise<void> {
     for (const count of batch) this.changed.delete(count);
-    await this.repository.save(batch).catch((error: unknown) => {
+    this.storing = batch.length;
+    const saved = this.repository.save(batch).catch((error: unknown) => {
       for (const count of batch) this.changed.add(count);
       throw error;
     });
+    await saved.finally(() => (this.storing = 0));
   }
 
   private async saveUses(batch: readonly KeyUse[]): Promise<void> {
