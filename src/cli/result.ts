@@ -1,6 +1,7 @@
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { printable } from '../platform/commands/printable.js';
+import { describeCause } from '../platform/logging/error-details.js';
 import { jsonText } from '../platform/http/response/json-text.js';
 
 /** Control characters that JSON allows, line separators and changes of the writing direction. */
@@ -13,18 +14,18 @@ const UNPRINTABLE = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
  */
 export async function printResult(result: object | undefined, json?: true): Promise<void> {
   if (result === undefined) return;
-  const { stdout } = process;
-  try {
-    if (Symbol.asyncIterator in result)
-      await pipeline(result as AsyncIterable<string | Buffer>, stdout, { end: false });
-    else await print(`${json ? printableJson(result) : resultText(result)}\n`);
-  } catch (cause) {
-    const { code = '', message } = cause as NodeJS.ErrnoException;
-    const isKey = 'key' in result;
-    if (code === 'EPIPE' && !isKey) return;
-    const advice = isKey ? '. Nobody knows the new API key: revoke it' : '';
-    throw new Error(`The result cannot be written: ${message}${advice}`, { cause });
-  }
+  const written =
+    Symbol.asyncIterator in result
+      ? pipeline(result as AsyncIterable<string | Buffer>, process.stdout, { end: false })
+      : print(`${json ? printableJson(result) : resultText(result)}\n`);
+  await written.catch((cause: unknown) => {
+    if ('key' in result) {
+      const advice = 'Nobody knows the new API key: revoke it.';
+      throw new Error(`${advice} It cannot be written: ${describeCause(cause)}`, { cause });
+    }
+    // The reader, such as `head`, needs no more.
+    if ((cause as NodeJS.ErrnoException).code !== 'EPIPE') throw cause;
+  });
 }
 
 const print = promisify((text: string, done: (error?: Error | null) => void) =>
