@@ -59,7 +59,8 @@ export class AccessLog implements ResponseObserver {
         code: failure?.code,
         // Without the message of a feature, which can contain values of the caller.
         reason:
-          failure?.invalidProperties.map((it) => `${it.property}: ${it.rule}`).join() || undefined,
+          failure?.invalidProperties.map((it) => `${it.property}: ${it.rule}`).join(', ') ||
+          undefined,
         durationMs: Math.round(durationMs * 1000) / 1000,
         ownerId: caller?.ownerId,
         keyId: caller?.keyId,
