@@ -7,7 +7,7 @@ import './end-with-parent.mjs';
 /** @param {string} path @returns {number} when the file was written, in milliseconds; 0 if it does not exist */
 const timeOf = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 
-// The watcher starts a moment after the first build. So files that were saved in the meantime are saved again.
+// The watcher starts a moment after the first build. Files that were saved in between are saved again, so that it notices them.
 const startedAtMs = Date.now();
 const timer = setInterval(() => {
   const builtAtMs = timeOf('dist/main.js');
@@ -17,6 +17,6 @@ const timer = setInterval(() => {
   for (const file of saved) utimesSync(`src/${file}`, new Date(), new Date());
 }, 200).unref();
 
-// A signal during a restart ends only the process that is being replaced.
+// A signal during a restart ends only the old process, and the new one starts. So it is repeated.
 const { ppid } = process;
 setInterval(() => process.ppid === ppid || process.kill(process.pid, 'SIGTERM'), 2_000).unref();

@@ -1,11 +1,8 @@
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
-import { printable } from '../platform/commands/printable.js';
+import { printable, UNPRINTABLE } from '../platform/commands/printable.js';
 import { describeCause } from '../platform/logging/error-details.js';
 import { jsonText } from '../platform/http/response/json-text.js';
-
-/** Control characters that JSON allows, line separators and changes of the writing direction. */
-const UNPRINTABLE = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 
 /**
  * Prints an object or a list, as text or as JSON, or the parts of a text. Undefined prints nothing.
@@ -20,8 +17,9 @@ export async function printResult(result: object | undefined, json?: true): Prom
       : print(`${json ? printableJson(result) : resultText(result)}\n`);
   await written.catch((cause: unknown) => {
     if ('key' in result) {
-      const advice = 'Nobody knows the new API key: revoke it.';
-      throw new Error(`${advice} It cannot be written: ${describeCause(cause)}`, { cause });
+      const { id } = result as { id?: bigint };
+      const problem = `The new API key ${id} cannot be printed (${describeCause(cause)}).`;
+      throw new Error(`${problem} Revoke it, because it is lost.`, { cause });
     }
     // The reader, such as `head`, needs no more.
     if ((cause as NodeJS.ErrnoException).code !== 'EPIPE') throw cause;

@@ -75,7 +75,7 @@ export async function runService(
       metrics.closeAllConnections();
       // The interface of an application declares no signal, which the shutdown hooks get.
       const context = app as unknown as NestApplicationContext;
-      // The hook of a feature may never end, and then those that follow do not run.
+      // If the hook of a feature hangs, the hooks after it do not run.
       const usage = app.get(KeyUsage);
       const saved = usage.save();
       const isClosed = Promise.all([saved, context.close(reason)]).then(() => true);

@@ -249,7 +249,7 @@ describe('animals export', () => {
     expect(await shell(`${issue} 2>&1 >/dev/full`)).toMatchObject({
       code: 1,
       output: expect.stringMatching(
-        /\nNobody knows the new API key: revoke it\. [^\n]+ENOSPC[^\n]+\n$/,
+        /\nThe new API key \d+ cannot be printed \(ENOSPC[^\n]+\)\. Revoke it, because it is lost\.\n$/,
       ),
     });
   });

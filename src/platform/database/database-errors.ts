@@ -67,7 +67,7 @@ export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error);
   if (code === '') return error instanceof Error && CONNECTION_MESSAGE.test(error.message);
   if (code === '0A000') return (error as { routine?: string }).routine === 'RevalidateCachedQuery';
-  // PostgreSQL's protocol violation is a mistake, such as too many parameters. That of PgBouncer is fatal.
+  // PostgreSQL reports a mistake with it, such as too many parameters. PgBouncer ends the connection.
   if (code === '08P01') return (error as { severity?: string }).severity !== 'ERROR';
   return CONNECTION_CODE.test(code) || TEMPORARY_STATE.test(code);
 }

@@ -44,7 +44,7 @@ export class EventDelivery implements OnApplicationBootstrap, OnModuleDestroy {
     this.running = this.events.handlers.map((handler) => this.deliverTo(handler));
   }
 
-  /** Waits for the attempts in progress. The service waits a moment only, and they are repeated later. */
+  /** Waits for the attempts in progress. Those that the service does not wait for are repeated later. */
   async onModuleDestroy(): Promise<void> {
     this.stopping.abort();
     await Promise.all(this.running);

@@ -86,7 +86,7 @@ export class BodyGuard implements CanActivate, OnModuleInit {
   /** @throws ServiceError unsupported_media_type, payload_too_large, malformed_json, invalid_request or service_unavailable */
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = requestOf(context);
-    // The guards before may wait. The events of a connection that has closed in the meantime are over.
+    // Earlier guards may wait. If the connection has closed meanwhile, its events are not emitted again.
     if (request.socket.destroyed) throw new ServiceError('invalid_request', CLOSED_EARLY);
     if (!hasBody(request) || routeOf(request) === 'unmatched') return this.deadline.start(request);
     // Such as that of `@Body()`.

@@ -100,8 +100,8 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
   }
 
   /**
-   * Closes the connections on which no byte has arrived yet, and those of event streams, which would not
-   * end: their clients connect again.
+   * Closes the connections on which no byte has arrived yet, and event streams, which would not end by
+   * themselves. The clients of streams connect again.
    */
   closeEndless(): void {
     for (const socket of this.idle) if (socket.bytesRead === 0) socket.destroy();

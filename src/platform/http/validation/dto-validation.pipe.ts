@@ -89,7 +89,7 @@ function rejection(errors: readonly ValidationError[]): ServiceError {
 function invalidProperties(error: ValidationError, parentPath: string): InvalidProperty[] {
   const { property, constraints, children = [] } = error;
   const path = parentPath + property;
-  // Decorators apply from the last to the first, so that this is the rule that stands first.
+  // Decorators apply from the last to the first, so that this is the rule of the first decorator.
   const [rule, text] = Object.entries(constraints ?? {}).at(-1) ?? [];
   if (rule === undefined || text === undefined) {
     const nested = inOrder(children).flatMap((child) => invalidProperties(child, `${path}.`));
