@@ -31,7 +31,7 @@ const SETTINGS = {
   DATABASE_POOL_WAIT_SECONDS: '20',
   DATABASE_STATEMENT_TIMEOUT_SECONDS: '20',
 };
-/** The settings in docs/limits.md. A replica starts to copy its master at once. */
+/** The settings in docs/redis.md. A replica starts to copy its master at once. */
 const NODE_SETTINGS = [
   ...['--cluster-enabled', 'yes', '--cluster-node-timeout', '5000'],
   ...['--cluster-require-full-coverage', 'no', '--maxmemory-policy', 'noeviction'],

@@ -46,7 +46,7 @@ export async function run(args: readonly string[], loadRoot: LoadRoot): Promise<
     }
     const { code = '' } = error as { code?: string };
     const message = error instanceof Error ? error.message : String(error);
-    // docs/operations.md lists the codes of PostgreSQL.
+    // docs/runbook.md lists the codes of PostgreSQL.
     const text = /^\d[\dA-Z]{4}$/.test(code) ? `${code}: ${message}` : message;
     const lines = process.stderr.isTTY ? text.split('\n') : [text];
     for (const line of lines) console.error(oneLine(line));

@@ -79,7 +79,7 @@ test('deploy/haproxy.cfg sends a replica more requests than it admits, and waits
 });
 
 test.each(['deploy/alerts.yml', 'deploy/grafana/dashboards/service.json'])(
-  '%s uses metrics that a replica has, and each alert has its section of docs/operations.md',
+  '%s uses metrics that a replica has, and each alert has its section of docs/runbook.md',
   async (file) => {
     const database = await createDatabase();
     const env = { DATABASE_URL: database.url, REDIS_URL: 'redis://127.0.0.1:1' };
@@ -102,7 +102,7 @@ test.each(['deploy/alerts.yml', 'deploy/grafana/dashboards/service.json'])(
       readProjectFile(file).matchAll(/- alert: (\w+)/g),
       ([, name]) => name,
     );
-    const page = readProjectFile('docs/operations.md');
+    const page = readProjectFile('docs/runbook.md');
     expect(alerts.filter((name) => !new RegExp(`^#+ ${name}$`, 'm').test(page))).toEqual([]);
   },
 );
