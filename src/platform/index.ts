@@ -76,7 +76,9 @@ export type { FeatureError } from './errors/catalogue.js';
 export { queryRows } from './database/sql.js';
 /** An object that runs statements: TypeORM's EntityManager, DataSource or QueryRunner. */
 export type { StatementRunner } from './database/sql.js';
-/** Several statements in one round trip, for measured cases. */
+/** TypeORM's repository with `selectRows` and `insertRow`: `@InjectRepository(Toy) toys: PipelinedRepository<Toy>`. */
+export { PipelinedRepository } from './database/pipelining/pipelined-repository.js';
+/** Other statements that share round trips, for measured cases. */
 export { PipelinedStatements } from './database/pipelining/pipelined-statements.js';
 
 /** Yields the output of COPY: `yield* copyOutput(dataSource, 'COPY toys TO STDOUT (FORMAT csv)')`. */

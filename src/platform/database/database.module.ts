@@ -13,7 +13,12 @@ import { StoreDataSource } from './pipelining/store-data-source.js';
 const PROVIDERS = [
   { provide: BoundedPool, inject: [DataSource, DatabaseProbe], useFactory: openPool },
   DatabaseProbe,
-  PipelinedStatements,
+  {
+    provide: PipelinedStatements,
+    // The pool is open.
+    inject: [DataSource, BoundedPool],
+    useFactory: ({ statements }: StoreDataSource) => statements,
+  },
 ];
 
 /** The connections of all modules. */

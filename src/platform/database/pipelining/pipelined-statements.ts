@@ -52,30 +52,54 @@ export function openTransaction(): QueryRunner | undefined {
 export class PipelinedStatements {
   private readonly reads: BatchQueue;
   private readonly inserts: BatchQueue;
+  private readonly alone: BatchQueue;
 
   /** @param pool of PgClients; its owner closes it */
   constructor(@Inject(BoundedPool) pool: Pool) {
     this.reads = new BatchQueue(pool, LASTING_PLANS);
     this.inserts = new BatchQueue(pool);
+    this.alone = new BatchQueue(pool, undefined, 1);
   }
 
   /**
    * Returns the rows of a statement that uses an index and takes no locks.
    *
    * @param toRow builds a row from its columns, in the order of the statement
+   * @param transaction by default the open one
    * @throws the error of the pool, the server (see `isUnavailable`) or `toRow`
    */
-  read<Row>(sql: string, values: readonly Parameter[], toRow: RowMapper<Row>): Promise<Row[]> {
-    return this.reads.run(sql, values, toRow);
+  read<Row>(
+    sql: string,
+    values: readonly Parameter[],
+    toRow: RowMapper<Row>,
+    transaction = openTransaction(),
+  ): Promise<Row[]> {
+    return this.reads.run(sql, values, toRow, transaction);
   }
 
   /**
    * Runs an INSERT and returns its rows after the commit. Inserts share batches only with inserts,
    * so that reads do not wait for the disk. The table must have no foreign key and no unique
-   * constraint on the inserted values: with those, transactions of several inserts could deadlock.
+   * constraint on the inserted values: with those, transactions of several inserts could deadlock
+   * (see `insertAlone`).
    */
-  insert<Row>(sql: string, values: readonly Parameter[], toRow: RowMapper<Row>): Promise<Row[]> {
-    return this.inserts.run(sql, values, toRow);
+  insert<Row>(
+    sql: string,
+    values: readonly Parameter[],
+    toRow: RowMapper<Row>,
+    transaction = openTransaction(),
+  ): Promise<Row[]> {
+    return this.inserts.run(sql, values, toRow, transaction);
+  }
+
+  /** As `insert`, for a table with such constraints: the statement shares no transaction. */
+  insertAlone<Row>(
+    sql: string,
+    values: readonly Parameter[],
+    toRow: RowMapper<Row>,
+    transaction = openTransaction(),
+  ): Promise<Row[]> {
+    return this.alone.run(sql, values, toRow, transaction);
   }
 }
 
@@ -90,10 +114,15 @@ class BatchQueue {
   constructor(
     private readonly pool: Pool,
     private readonly settings?: string,
+    private readonly maxSize = MAX_BATCH_SIZE,
   ) {}
 
-  async run<Row>(sql: string, values: readonly Parameter[], toRow: RowMapper<Row>): Promise<Row[]> {
-    const transaction = openTransaction();
+  async run<Row>(
+    sql: string,
+    values: readonly Parameter[],
+    toRow: RowMapper<Row>,
+    transaction?: QueryRunner,
+  ): Promise<Row[]> {
     const send = () => this.send(sql, values, transaction);
     // The pool suppresses the spans of instrumentations.
     const isTraced = transaction ?? trace.getActiveSpan();
@@ -124,15 +153,15 @@ class BatchQueue {
 
   private requestConnections(): void {
     this.isScheduled = false;
-    while (this.requested * MAX_BATCH_SIZE < this.waiting.length) {
+    while (this.requested * this.maxSize < this.waiting.length) {
       this.requested++;
       this.pool.connect((error, client) => {
         this.requested--;
         // If the pool's queue is full, the newest statements fail, not those that wait in it.
         const isQueueFull = error instanceof DatabaseQueueFullError;
         const batch = isQueueFull
-          ? this.waiting.splice(this.requested * MAX_BATCH_SIZE)
-          : this.waiting.splice(0, MAX_BATCH_SIZE);
+          ? this.waiting.splice(this.requested * this.maxSize)
+          : this.waiting.splice(0, this.maxSize);
         if (client) this.runBatch(client as PoolClient & PgClient, batch);
         else for (const statement of batch) statement.settle(error);
       });

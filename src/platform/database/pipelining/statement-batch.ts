@@ -11,7 +11,7 @@ import pg from 'pg';
 const MAX_NAMED_STATEMENTS = 256;
 
 /** The values that a statement accepts. */
-export type Parameter = string | number | bigint | null;
+export type Parameter = string | number | bigint | boolean | null;
 
 type TypeId = Parameters<typeof pg.types.getTypeParser>[0];
 

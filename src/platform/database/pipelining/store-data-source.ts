@@ -12,15 +12,30 @@ import {
   type EntityTarget,
   type ObjectLiteral,
   type QueryRunner,
-  type Repository,
 } from 'typeorm';
+import type { Pool } from 'pg';
 import type { PgClient, PgClientConfig } from './pg-client.js';
-import { OPEN_TRANSACTION, openTransaction } from './pipelined-statements.js';
+import { PipelinedRepository, type PipeliningDataSource } from './pipelined-repository.js';
+import { OPEN_TRANSACTION, openTransaction, PipelinedStatements } from './pipelined-statements.js';
 
 /** TypeORM's DataSource, whose transactions are joined by all code that runs in them. */
-export class StoreDataSource extends DataSource {
+export class StoreDataSource extends DataSource implements PipeliningDataSource {
+  private pipelined?: PipelinedStatements;
+
+  /** The statements on the connections of this DataSource, which must be open. */
+  get statements(): PipelinedStatements {
+    const { master } = this.driver as unknown as { master: Pool };
+    return (this.pipelined ??= new PipelinedStatements(master));
+  }
+
   override createEntityManager(runner?: QueryRunner): EntityManager {
-    return runner ? super.createEntityManager(runner) : new StoreManager(this);
+    return runner ? new StoreManager(this, runner) : new JoiningManager(this);
+  }
+
+  override getRepository<Entity extends ObjectLiteral>(
+    target: EntityTarget<Entity>,
+  ): PipelinedRepository<Entity> {
+    return super.getRepository(target) as PipelinedRepository<Entity>;
   }
 
   override query<Result>(sql: string, values?: unknown[], runner = openTransaction()) {
@@ -32,8 +47,21 @@ type Work<Result> = (manager: EntityManager) => Promise<Result>;
 
 type IsolationLevel = Parameters<QueryRunner['startTransaction']>[0];
 
-/** The manager and the repositories that modules inject. */
 class StoreManager extends EntityManager {
+  override getRepository<Entity extends ObjectLiteral>(
+    target: EntityTarget<Entity>,
+  ): PipelinedRepository<Entity> {
+    let repository = this.repositories.get(target) as PipelinedRepository<Entity> | undefined;
+    if (!repository) {
+      repository = new PipelinedRepository(target, this, this.queryRunner);
+      this.repositories.set(target, repository);
+    }
+    return repository;
+  }
+}
+
+/** The manager and the repositories that modules inject. */
+class JoiningManager extends StoreManager {
   constructor(dataSource: DataSource) {
     super(dataSource);
     Object.defineProperty(this, 'queryRunner', { get: openTransaction });
@@ -54,8 +82,9 @@ class StoreManager extends EntityManager {
   /** TypeORM would keep the first one for later calls, with the connection of this transaction. */
   override getRepository<Entity extends ObjectLiteral>(
     target: EntityTarget<Entity>,
-  ): Repository<Entity> {
-    return openTransaction()?.manager.getRepository(target) ?? super.getRepository(target);
+  ): PipelinedRepository<Entity> {
+    const open = openTransaction()?.manager as StoreManager | undefined;
+    return open?.getRepository(target) ?? super.getRepository(target);
   }
 
   private async runOpen<Result>(manager: EntityManager, work: Work<Result>): Promise<Result> {
