@@ -14,7 +14,7 @@ const DESCRIPTIONS: Record<string, string> = {
   keys: 'manage API keys',
   owners: 'manage the owners of API keys and their plans',
   audit: 'show what operators changed',
-  db: 'manage the database schema and add generated rows',
+  db: 'manage the database schema',
 };
 
 /** A file `NAME.commands.js`, in this folder or in that of a feature. */

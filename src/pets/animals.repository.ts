@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { copyOutput, queryRows } from '#platform';
 import type { NewPet } from './dto/new-pet.dto.js';
-import type { PetStatus, PublicPet } from './pet.entity.js';
+import type { Pet, PetStatus } from './pet.entity.js';
 
 /** Selects animals. An omitted condition selects all. */
 export interface Selection {
@@ -58,7 +58,7 @@ export class AnimalsRepository {
 
   /** Returns animals, the newest first, with when, by which API key and by which owner they were added. */
   list({ ids, status, category, limit }: Selection) {
-    type Listed = PublicPet & { addedAt: Date; keyId: bigint | null; owner: string | null };
+    type Listed = Pet & { addedAt: Date; keyId: bigint | null; owner: string | null };
     return queryRows<Listed>(this.dataSource, LIST, [ids, status, category, limit]);
   }
 

@@ -1,6 +1,6 @@
 import { ApiHideProperty, ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { Check, Column, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
-import { INT64, IsInt64, IsText } from '#platform';
+import { INT64, IsInt64, IsOneOf, IsText } from '#platform';
 
 export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
 
@@ -9,7 +9,10 @@ export type PetStatus = (typeof PET_STATUSES)[number];
 
 const STATUS_SCHEMA = { description: 'Adoption status of an animal.' };
 
-/** An individual animal. NewPet inherits the rules of its properties. */
+/**
+ * An individual animal. The order of its properties is that of the response. NewPet inherits those
+ * that have a rule: add new ones at the end, so that the stored idempotency keys stay valid.
+ */
 @ApiSchema({ description: 'An individual animal.' })
 @Entity('pets')
 @Index('pets_status_id_idx', ['status', 'id'])
@@ -40,18 +43,16 @@ export class Pet {
     enumSchema: STATUS_SCHEMA,
     description: 'Adoption status of the animal.',
   })
+  @IsOneOf(PET_STATUSES)
   @Column({ type: 'text', collation: 'C' })
   status!: PetStatus;
 
   @ApiHideProperty()
-  @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
+  @Column('timestamptz', { name: 'created_at', default: () => 'now()', select: false })
   createdAt!: Date;
 
   /** The API key that added the animal. */
   @ApiHideProperty()
-  @Column('bigint', { name: 'created_by_key_id', nullable: true })
+  @Column('bigint', { name: 'created_by_key_id', nullable: true, select: false })
   createdByKeyId!: bigint | null;
 }
-
-/** The properties of an animal that callers may see. */
-export type PublicPet = Pick<Pet, 'id' | 'name' | 'categoryId' | 'status'>;

@@ -13,7 +13,7 @@ import {
 } from '#platform';
 import { ListPetsQuery } from './dto/list-pets-query.dto.js';
 import { NewPet } from './dto/new-pet.dto.js';
-import { Pet, type PublicPet } from './pet.entity.js';
+import { Pet } from './pet.entity.js';
 import { PET_NOT_FOUND, petNotFound } from './pets.errors.js';
 import { PetsService } from './pets.service.js';
 
@@ -33,7 +33,7 @@ export class PetsController {
   })
   @ApiPage(Pet, 'A page of animals.')
   @ApiErrors('invalid_cursor')
-  listPets(@Query() query: ListPetsQuery): Promise<Page<PublicPet>> {
+  listPets(@Query() query: ListPetsQuery): Promise<Page<Pet>> {
     return this.pets.list(query);
   }
 
@@ -49,7 +49,7 @@ export class PetsController {
     @Body() pet: NewPet,
     @Caller() caller: Caller,
     @IdempotencyKey() idempotencyKey?: IdempotencyKey,
-  ): Promise<PublicPet> {
+  ): Promise<Pet> {
     return this.pets.add(pet, caller, idempotencyKey);
   }
 
@@ -74,7 +74,7 @@ export class PetsController {
   })
   @ApiOkResponse({ type: Pet, description: 'The animal.' })
   @ApiErrors(PET_NOT_FOUND)
-  getPet(@Param('petId', new Int64Pipe(petNotFound)) petId: bigint): Promise<PublicPet> {
+  getPet(@Param('petId', new Int64Pipe(petNotFound)) petId: bigint): Promise<Pet> {
     return this.pets.get(petId);
   }
 }

@@ -3,20 +3,15 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { AdministrationModule, IdempotencyModule } from '#platform';
 import { AnimalsCommands } from './animals.commands.js';
 import { AnimalsRepository } from './animals.repository.js';
-import { SeedCommand } from './db.commands.js';
 import { Pet } from './pet.entity.js';
 import { PetsController } from './pets.controller.js';
 import { PetsRepository } from './pets.repository.js';
 import { PetsService } from './pets.service.js';
-import { SeedRepository } from './seed.repository.js';
 
 @Module({
   imports: [TypeOrmModule.forFeature([Pet]), AdministrationModule, IdempotencyModule],
   controllers: [PetsController],
-  providers: [
-    ...[PetsService, PetsRepository, AnimalsCommands, AnimalsRepository],
-    ...[SeedCommand, SeedRepository],
-  ],
+  providers: [PetsService, PetsRepository, AnimalsCommands, AnimalsRepository],
   exports: [PetsService],
 })
 export class PetsModule {}

@@ -34,6 +34,8 @@ export { IsOptionalMember } from './http/validation/property-rules.js';
 export { IsText } from './http/validation/property-rules.js';
 /** Checks values of a file by the rules of a DTO: `await toDto(NewToy, row)`. */
 export { toDto } from './http/validation/dto-validation.pipe.js';
+/** The values of a DTO in the order of its rules: `content: valuesOf(toy)` of an idempotent request. */
+export { valuesOf } from './http/validation/dto-validation.pipe.js';
 /** Parses a JSON text as that of a body, with every digit of an int64. */
 export { parseJson } from './http/body/parse-json.js';
 /** Limits of a body for a route or a controller: `@BodyLimit({ bytes: 2_000_000, values: 50_000 })`. */

@@ -1,10 +1,7 @@
 import { Client } from 'pg';
-import type { PetStatus } from '../../src/pets/pet.entity.js';
-import {
-  LASTING_PLANS,
-  type PipelinedStatements,
-} from '../../src/platform/database/pipelining/pipelined-statements.js';
-
+import { Pet, type PetStatus } from '../../src/pets/pet.entity.js';
+import { LASTING_PLANS } from '../../src/platform/database/pipelining/pipelined-statements.js';
+import { StoreDataSource } from '../../src/platform/database/pipelining/store-data-source.js';
 import { PetsRepository } from '../../src/pets/pets.repository.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 
@@ -26,6 +23,8 @@ interface PlanNode {
 
 let database: TestDatabase;
 let client: Client;
+let store: StoreDataSource;
+let plan: PlanNode | undefined;
 
 /** The names of prepared statements by their text; undefined: each statement is prepared again. */
 let prepared: Map<string, string> | undefined;
@@ -36,10 +35,14 @@ async function open(): Promise<void> {
   client = new Client({ connectionString: database.url });
   await client.connect();
   await client.query('ALTER TABLE pets SET (autovacuum_enabled = off)');
+  store = new StoreDataSource({ type: 'postgres', url: database.url, entities: [Pet] });
+  await store.initialize();
+  jest.spyOn(store.statements, 'read').mockImplementation(explainRead);
 }
 
 async function close(): Promise<void> {
   prepared = undefined;
+  await store.destroy();
   await client.end();
   await database.close();
 }
@@ -52,31 +55,26 @@ async function fill(status: string, animals = ANIMALS): Promise<void> {
   );
 }
 
-/**
- * Runs a query of the repository as a prepared statement, as the service does. Returns its plan as
- * it went.
- */
+/** Runs a statement as a prepared one, as the service does, and keeps its plan as it went. */
+async function explainRead(sql: string, values: readonly unknown[]): Promise<never[]> {
+  const parameters = values.map((value) => client.escapeLiteral(String(value))).join(', ');
+  const name = prepared?.get(sql) ?? `explained_${prepared?.size ?? 0}`;
+  if (!prepared?.has(sql)) await client.query(`PREPARE ${name} AS ${sql}`);
+  await client.query('BEGIN');
+  await client.query(LASTING_PLANS);
+  const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+    `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE ${name} (${parameters})`,
+  );
+  await client.query('COMMIT');
+  if (prepared) prepared.set(sql, name);
+  else await client.query(`DEALLOCATE ${name}`);
+  plan = rows[0]!['QUERY PLAN'][0].Plan;
+  return [];
+}
+
+/** Returns the plan of a query of the repository. */
 async function explain(run: (pets: PetsRepository) => Promise<unknown>): Promise<PlanNode> {
-  let plan: PlanNode | undefined;
-  const explaining = {
-    read: async (sql: string, values: unknown[]): Promise<unknown[]> => {
-      const parameters = values.map((value) => client.escapeLiteral(String(value))).join(', ');
-      const name = prepared?.get(sql) ?? `explained_${prepared?.size ?? 0}`;
-      if (!prepared?.has(sql)) await client.query(`PREPARE ${name} AS ${sql}`);
-      await client.query('BEGIN');
-      await client.query(LASTING_PLANS);
-      const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
-        `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE ${name} (${parameters})`,
-      );
-      await client.query('COMMIT');
-      if (prepared) prepared.set(sql, name);
-      else await client.query(`DEALLOCATE ${name}`);
-      plan = rows[0]!['QUERY PLAN'][0].Plan;
-      return [];
-    },
-  };
-  const statements = explaining as unknown as PipelinedStatements;
-  await run(new PetsRepository(statements));
+  await run(new PetsRepository(store.getRepository(Pet)));
   return plan!;
 }
 

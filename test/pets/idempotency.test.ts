@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type ApiResponse, ApiClient } from '../harness/http/client.js';
 import { type DatabaseLock, holdAfter, holdTable } from '../harness/database/database-lock.js';
 import { expectError, expectRateLimitHeaders } from '../harness/http/error-response.js';
@@ -76,6 +77,20 @@ async function whileInProgress(
 }
 
 describe('POST /v1/pets with an Idempotency-Key', () => {
+  it('201 again to a retry of a request that the first release handled', async () => {
+    const first = await post(api);
+    const fingerprint = createHash('sha256')
+      .update('["createPet","Frank",{"int64":"7"},"available"]')
+      .digest();
+    const [row] = await store.query(
+      'UPDATE idempotency_keys SET fingerprint = $1 WHERE owner_id = $2 RETURNING 1',
+      [fingerprint, owner.id],
+    );
+    expect(row).toBeDefined();
+    expectReplay(await post(elsewhere, { ...FRANK, status: 'available' }), first);
+    expect((await post(api, { ...FRANK, status: 'sold' })).status).toBe(422);
+  });
+
   it('201 again, byte for byte, on every replica, and nothing is added', async () => {
     const category = '"categoryId":9223372036854775807';
     const first = await post(api, `{"name":"Zo\\u00eb \\u2028 🐈",${category}}`);
@@ -303,7 +318,7 @@ describe('POST /v1/pets with an Idempotency-Key when the database fails', () => 
       // The service also deletes old rows, which waits for the same lock.
       const terminate = `
         SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid)
-         WHERE relation = $1::regclass AND NOT granted AND query ILIKE '%INSERT INTO ' || $1 || '%'`;
+         WHERE relation = $1::regclass AND NOT granted AND query ~ ('INSERT INTO "?' || $1)`;
       const broken = await whileInProgress(lock, () =>
         until(async () => (await store.query(terminate, [table])).length > 0),
       );

@@ -80,6 +80,14 @@ export function toDto<Dto extends object>(dto: Type<Dto>, values: unknown): Prom
   return PIPE.transform(values, { type: 'body', metatype: dto, data: 'It' }) as Promise<Dto>;
 }
 
+/**
+ * Returns the values of a DTO in the order in which its classes declare their rules, the base class
+ * first. A missing one is undefined.
+ */
+export function valuesOf(dto: object): unknown[] {
+  return propertiesOf(dto.constructor).map((name) => (dto as JsonObject)[name]);
+}
+
 /** Returns the 400 that lists the first 50 invalid properties and the values that they accept. */
 function rejection(errors: readonly ValidationError[]): ServiceError {
   const invalid = inOrder(errors).flatMap((error) => invalidProperties(error, ''));
