@@ -1,15 +1,9 @@
-import { fileURLToPath } from 'node:url';
 import pg, { type ClientConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { DatabaseSettings } from '../config/database-settings.js';
 import { PgClient, type PgClientConfig } from './pipelining/pg-client.js';
 import { columnTypes } from './pipelining/statement-batch.js';
 import { BoundedPool, type BoundedPoolConfig } from './pools/bounded-pool.js';
-
-/** The migrations of the platform and of the features, in the build. */
-const MIGRATIONS = ['./migrations/*.js', '../../*/migrations/*.js'].map((path) =>
-  fileURLToPath(new URL(path, import.meta.url)),
-);
 
 /** The client waits this much longer than the server's limit, so that its error arrives first. */
 const CLIENT_TIMEOUT_MARGIN_MS = 250;
@@ -61,7 +55,6 @@ export function dataSourceOptions(
     // Generated UUIDs are gen_random_uuid(), which PostgreSQL has without the extension.
     uuidExtension: 'pgcrypto',
     installExtensions: false,
-    migrations: MIGRATIONS,
     // The others print to standard output, which belongs to the results of commands and to the log.
     logger: 'debug',
     extra: connectionConfig(connection, settings, purpose),

@@ -31,8 +31,6 @@ const PROVIDERS = [
       useFactory: ({ connection, use }: DatabaseLocation, { database }: Settings) => ({
         ...dataSourceOptions(connection, database, use === 'command' ? 'cli' : ''),
         autoLoadEntities: true,
-        // They run on connections of their own.
-        migrations: [],
         // The process exits with one line if the server is unreachable. A supervisor restarts it.
         toRetry: () => false,
       }),

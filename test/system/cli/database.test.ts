@@ -1,5 +1,10 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { createDatabase, type TestDatabase, useDatabase } from '../../harness/database/database.js';
-import { Cli, OPERATOR } from '../../harness/processes/command.js';
+import { Cli, OPERATOR, resultOf } from '../../harness/processes/command.js';
+import { inheritedEnvironment } from '../../harness/service/service.js';
 import { runInTerminal } from '../../harness/processes/terminal.js';
 
 const OLDEST = 'CreateStore1795132800000';
@@ -44,6 +49,40 @@ describe('the schema commands', () => {
     expect(await cli.failure(1, 'keys', 'list')).toMatch(/not up to date\. .*db migrate/);
     const tables = `SELECT FROM pg_tables WHERE schemaname = 'public'`;
     expect(await database.query(tables)).toEqual([]);
+  });
+});
+
+describe('a folder whose name is a pattern', () => {
+  const root = resolve(__dirname, '../../..');
+  const folder = mkdtempSync(join(tmpdir(), 'pets-'));
+  const copy = join(folder, 'store[1] (copy) {a,b} *+! ü');
+  const database = useDatabase({ template: 'template0' });
+
+  beforeAll(() => {
+    cpSync(join(root, 'reports/team'), copy, { recursive: true });
+    symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  const cli = () => new Cli({ DATABASE_URL: database.url }, {}, join(copy, 'src/cli/main.js'));
+  const status = () => resultOf(cli().start('db', 'status', '--json'));
+
+  test('has the migrations, and without one, the start stops', async () => {
+    const result = await status();
+    expect(result).toMatchObject({ code: 0 });
+    expect(result.json).toEqual({ executed: [], pending: expect.arrayContaining([OLDEST]) });
+    for (const name of ['platform/database', 'pets']) {
+      rmSync(join(copy, 'src', name, 'migrations'), { recursive: true });
+    }
+    const line = 'The build has no migrations. Build it again.\n';
+    expect(await status()).toMatchObject({ code: 1, stderr: expect.stringContaining(line) });
+    const env = { ...inheritedEnvironment(), DATABASE_URL: database.url, PORT: '0' };
+    const service = spawnSync(process.execPath, [join(copy, 'src/main.js')], {
+      env,
+      timeout: 20_000,
+    });
+    expect(service).toMatchObject({ status: 1, stderr: expect.anything() });
+    expect(service.stderr.toString()).toBe(line);
   });
 });
 

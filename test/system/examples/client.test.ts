@@ -2,6 +2,7 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { createPets } from '../../harness/database/factories.js';
 import { useStore } from '../../harness/http/store.js';
@@ -23,7 +24,7 @@ const store = useStore(async () => {
 async function withClient(program: string): Promise<unknown> {
   const { service, owner } = store;
   const code = `
-    import { createClient, listPages } from ${JSON.stringify(`file://${CLIENT}/client.mjs`)};
+    import { createClient, listPages } from ${JSON.stringify(pathToFileURL(join(CLIENT, 'client.mjs')).href)};
     const client = createClient(process.argv[1], process.argv[2]);
     const result = await (async () => { ${program} })();
     const asText = (_name, value) => (typeof value === 'bigint' ? String(value) : value);

@@ -7,6 +7,7 @@ import { dataSourceOptions } from '../data-source-options.js';
 import type { DatabaseLocation } from '../database-location.js';
 import { StartError } from '../../errors/start-error.js';
 import { queryRows, type StatementRunner } from '../sql.js';
+import { findMigrations } from './migration-files.js';
 
 /** The advisory lock of the process that migrates. The number is arbitrary. */
 const MIGRATION_LOCK = 7_236_114_901n;
@@ -94,7 +95,8 @@ export async function withDataSource<Result>(
 ): Promise<Result> {
   // One holds the lock, the other migrates.
   const own = { ...settings, poolSize: 2, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
-  const dataSource = new DataSource(dataSourceOptions(location.connection, own, 'migrations'));
+  const options = dataSourceOptions(location.connection, own, 'migrations');
+  const dataSource = new DataSource({ ...options, migrations: await findMigrations() });
   await dataSource.initialize();
   try {
     return await work(dataSource);
