@@ -22,7 +22,12 @@ RUN npm ci --ignore-scripts --omit=dev --omit=optional --no-audit --no-fund \
     && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete
 
 FROM node:24-bookworm-slim
+# The commit that is built, for the log, the metrics and `pets --version`.
+ARG COMMIT
+ARG COMMIT_DATE
 ENV NODE_ENV=production \
+    COMMIT=${COMMIT} \
+    COMMIT_DATE=${COMMIT_DATE} \
     HOST=0.0.0.0 \
     SHUTDOWN_DELAY_SECONDS=5
 WORKDIR /app

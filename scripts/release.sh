@@ -8,6 +8,11 @@ cd "$(dirname "$0")/.."
 # The load balancer needs this long at most to find a new replica (DNS, then one health check).
 FOUND_AFTER_SECONDS=5
 
+# The image reports the commit that it is built from.
+COMMIT=$(git log -1 --format=%H 2>/dev/null || true)
+COMMIT_DATE=$(git log -1 --format=%cI 2>/dev/null || true)
+export COMMIT COMMIT_DATE
+
 # Only one of them has an effect: the first if the service has `build:`, the second if its `image:` is in a registry.
 docker compose build api
 docker compose pull --quiet --ignore-buildable api

@@ -4,7 +4,7 @@ import { Command, CommanderError } from 'commander';
 import { commandsOf } from '../platform/commands/command.decorator.js';
 import { printable } from '../platform/commands/printable.js';
 import { loadEnvFile } from '../platform/config/text-file.js';
-import { VERSION } from '../platform/config/version.js';
+import { currentBuild } from '../platform/config/version.js';
 import { PRODUCT } from '../product.js';
 
 const FAILURE = 1;
@@ -61,7 +61,7 @@ export async function run(args: readonly string[], loadRoot: LoadRoot): Promise<
 async function createProgram(words: readonly string[], loadRoot: LoadRoot): Promise<Command> {
   const program = new Command(PRODUCT.command)
     .description(`Manage the API keys, owners and database of the ${PRODUCT.title}.`)
-    .version(VERSION, '--version', 'print the version')
+    .version(words.includes('--version') ? versionLine() : '', '--version', 'print the version')
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(`${oneLine(text)}\n`) });
   const folder = new URL('../', import.meta.url);
@@ -77,6 +77,12 @@ async function createProgram(words: readonly string[], loadRoot: LoadRoot): Prom
     for (const type of Object.values(exported)) addCommands(group, type, load);
   }
   return program;
+}
+
+/** Reads the commit, so it costs more than the help. */
+function versionLine(): string {
+  const { version, commit, commitDate } = currentBuild();
+  return `${version} (commit ${commit}, ${commitDate})`;
 }
 
 function hasCommand(program: Command, [name, ...rest]: readonly string[]): boolean {

@@ -22,7 +22,7 @@ import { ConnectionsMiddleware } from './http/server/connections.middleware.js';
 import type { Log } from './logging/logger.js';
 import { createMetricsServer } from './metrics/metrics-server.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
-import { VERSION } from './config/version.js';
+import { currentBuild } from './config/version.js';
 
 /** Connections to accept. With Node's default of 511, the system drops some of a burst. */
 const LISTEN_BACKLOG = 4_096;
@@ -122,7 +122,7 @@ async function openListeners(
     {
       address,
       metrics: metrics.listening ? addressOf(metrics) : undefined,
-      version: VERSION,
+      ...currentBuild(),
       node: process.version,
       database: description,
       redis: settings.redis?.urls.map((url) => new URL(url).host).join() ?? 'none',
@@ -147,7 +147,8 @@ async function listen(server: Server, prefix: string, port: number, host: string
   } catch (cause) {
     const { code = '', message } = cause as NodeJS.ErrnoException;
     const setting = ['EACCES', 'EADDRINUSE'].includes(code) ? 'PORT' : 'HOST';
-    throw new StartError(`${prefix}${setting}: ${message}`, { cause });
+    const advice = code === 'EADDRINUSE' ? `. Set another one: ${prefix}PORT=${port + 1}` : '';
+    throw new StartError(`${prefix}${setting}: ${message}${advice}`, { cause });
   }
 }
 

@@ -1,6 +1,9 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
+import { currentBuild } from '../../src/platform/config/version.js';
 import { createMetricsServer } from '../../src/platform/metrics/metrics-server.js';
 import { ApiClient, send } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
@@ -118,5 +121,27 @@ test('callers cannot add labels', async () => {
   expect(after.size).toBeLessThanOrEqual(before + 1);
   for (const labels of after.keys()) {
     expect(labels).toMatch(/^(GET|HEAD|POST|_OTHER) (unmatched|\/v1\/items(\/:itemId)?) \d{3}$/);
+  }
+});
+
+test('GET /metrics › pets_build_info, the line `listening` and --version have the commit of the image or the checkout', async () => {
+  // The build of the tests lies in no repository.
+  const unknown = { commit: 'unknown', commitDate: 'unknown' };
+  expect(service.logs().find(({ msg }) => msg === 'listening')).toMatchObject(unknown);
+  const { text } = await send(metrics, '/metrics');
+  expect(text).toMatch(/^pets_build_info\{.*commit="unknown",commit_date="unknown"\} 1$/m);
+  const image = { COMMIT: 'a'.repeat(40), COMMIT_DATE: '2026-11-27T10:00:00Z' };
+  expect(currentBuild(image)).toMatchObject({
+    commit: 'a'.repeat(12),
+    commitDate: '2026-11-27T10:00:00Z',
+  });
+  const { status, stdout } = spawnSync('git', ['log', '-1', '--format=%H %cI'], {
+    encoding: 'utf8',
+  });
+  if (status === 0 && existsSync('.git')) {
+    const { commit, commitDate } = currentBuild({});
+    const [id, date] = stdout.trim().split(' ');
+    expect(id?.startsWith(commit)).toBe(true);
+    expect(commitDate).toBe(date);
   }
 });

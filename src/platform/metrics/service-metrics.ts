@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, register, Registry } from 'prom-client';
 import { BoundedPool } from '../database/pools/bounded-pool.js';
 import { Settings } from '../config/settings.js';
-import { VERSION } from '../config/version.js';
+import { currentBuild } from '../config/version.js';
 
 /** A value or, by the values of the first label, those of the next ones. */
 type Values = number | { readonly [label: string]: Values };
@@ -41,11 +41,12 @@ export class ServiceMetrics {
   /** Registers the metrics of the process. */
   observeProcess(droppedLines: () => number): void {
     collectDefaultMetrics();
+    const { version, commit, commitDate } = currentBuild();
     this.add(
       'build_info',
-      'Always 1. The labels are the versions of the service and of Node.js',
-      () => ({ [VERSION]: { [process.version]: 1 } }),
-      ['version', 'node'],
+      'Always 1. The labels are the versions of the service and of Node.js, the commit and its date',
+      () => ({ [version]: { [process.version]: { [commit]: { [commitDate]: 1 } } } }),
+      ['version', 'node', 'commit', 'commit_date'],
     );
     this.add(
       'log_lines_dropped_total',
