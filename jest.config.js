@@ -2,9 +2,6 @@
 // NestJS consists of ES modules and some of its neighbours are CommonJS, which Jest cannot mix without flags of Node.js. So swc compiles
 // tests, sources and the packages that are ES modules to CommonJS.
 
-/** `npm test` leaves out the tests of `npm run test:system`: the folders with the name `system`. */
-const isNpmTest = process.env.npm_lifecycle_event === 'test';
-
 /** Packages that are ES modules only. Jest names the file of one that is missing here ("Unexpected token 'export'"). */
 const ES_MODULES = ['@nestjs', 'is-network-error', 'p-retry'].join('|');
 
@@ -12,8 +9,8 @@ const ES_MODULES = ['@nestjs', 'is-network-error', 'p-retry'].join('|');
 export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/test', '<rootDir>/src', '<rootDir>/examples'],
-  testMatch: ['<rootDir>/test/**/*.test.ts'],
-  testPathIgnorePatterns: ['/node_modules/', ...(isNpmTest ? ['/system/'] : [])],
+  // Without <rootDir>: in a pattern, brackets in the path of the checkout would have a meaning.
+  testMatch: ['**/test/**/*.test.ts'],
   globalSetup: '<rootDir>/test/harness/run/global-setup.mjs',
   globalTeardown: '<rootDir>/test/harness/run/global-teardown.mjs',
   setupFilesAfterEnv: ['<rootDir>/test/harness/run/child-processes.ts'],

@@ -1,10 +1,10 @@
 // @ts-check
-// Runs before `npm start`, `npm run cli` and others: builds src/ to dist/ with `nest build`. It replaces only files that have changed, each in
-// one step, so that processes that run from dist/, or build it at the same time, are not disturbed.
+// Builds src/ to dist/ with `nest build`, for `npm start`, `npm run cli` and others. It writes nothing if the build is current. Otherwise it
+// replaces only files that have changed, each in one step, so that processes that run from dist/, or build it at the same time, are not disturbed.
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -34,23 +34,48 @@ export function listFiles(folder) {
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)));
 }
 
+/** The files other than src/ that decide what the build contains. */
+const CONFIGURATION = ['.swcrc', 'nest-cli.json', 'tsconfig.build.json'];
+
+/** @param {string} path @returns {number} when the file was written, in milliseconds; 0 if it does not exist */
+export const timeOf = (path) => fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+
+/** Whether dist/ was built from the files that src/ has now. An installation without src/ has only its build. */
+function isCurrent() {
+  const sources = listFiles(join(ROOT, 'src'));
+  const built = listFiles(DIST);
+  const compiled = sources.filter((name) => /(?<!\.spec|\.d)\.ts$/.test(name));
+  const expected = new Set(compiled.map((name) => name.replace(/ts$/, 'js')));
+  const programs = built.filter((name) => name.endsWith('.js'));
+  if (sources.length === 0) return programs.length > 0;
+  if (programs.length !== expected.size) return false;
+  if (!programs.every((name) => expected.has(name))) return false;
+  const inputs = [...sources.map((name) => join('src', name)), ...CONFIGURATION];
+  const newestInput = Math.max(...inputs.map((name) => timeOf(join(ROOT, name))));
+  return newestInput < Math.min(...programs.map((name) => timeOf(join(DIST, name))));
+}
+
 function build() {
-  const reports = join(ROOT, 'reports');
-  fs.mkdirSync(reports, { recursive: true });
-  const folder = fs.mkdtempSync(join(reports, 'build-'));
+  const startedAt = new Date();
+  // Beside dist/, so that the source maps contain the right relative paths.
+  const folder = fs.mkdtempSync(join(ROOT, '.dist-'));
   process.once('exit', () => fs.rmSync(folder, { recursive: true, force: true }));
   const config = JSON.parse(fs.readFileSync(join(ROOT, 'nest-cli.json'), 'utf8'));
-  const outDir = join(folder, 'dist');
-  Object.assign(config.compilerOptions.builder.options, { outDir, quiet: true });
+  Object.assign(config.compilerOptions.builder.options, { outDir: basename(folder), quiet: true });
   config.compilerOptions.deleteOutDir = false;
-  fs.writeFileSync(join(folder, 'nest-cli.json'), JSON.stringify(config));
+  const configFile = join(folder, 'nest-cli.json');
+  fs.writeFileSync(configFile, JSON.stringify(config));
   const cli = createRequire(import.meta.url).resolve('@nestjs/cli/bin/nest.js');
-  const args = [cli, 'build', '--config', join(relative(ROOT, folder), 'nest-cli.json')];
+  const args = [cli, 'build', '--config', relative(ROOT, configFile)];
   // Standard output belongs to the command that follows.
   const { status } = spawnSync(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 2, 2] });
+  fs.rmSync(configFile);
   if (status !== 0) process.exit(1);
-  const read = (/** @type {string} */ name) => fs.readFileSync(join(outDir, name));
-  writeFolder(DIST, new Map(listFiles(outDir).map((name) => [name, read(name)])));
+  const names = listFiles(folder);
+  writeFolder(DIST, new Map(names.map((name) => [name, fs.readFileSync(join(folder, name))])));
+  // A file that was saved during the build is newer than the build.
+  for (const name of names) fs.utimesSync(join(DIST, name), startedAt, startedAt);
+  fs.rmSync(folder, { recursive: true });
 }
 
 const FOLDERS = createRequire(import.meta.url).resolve.paths('@nestjs/core') ?? [];
@@ -58,14 +83,19 @@ const FOLDERS = createRequire(import.meta.url).resolve.paths('@nestjs/core') ?? 
 const isInstalled = (name) => FOLDERS.some((folder) => fs.existsSync(join(folder, name)));
 
 /** @type {(line: string) => never} */
-const exit = (line) => process.exit((process.stderr.write(`${line}\n`), 1));
+function exit(line) {
+  process.stderr.write(`${line}\n`);
+  process.exit(1);
+}
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+/** Builds src/, unless dist/ is its build already. Ends the process with one line if it cannot. */
+export function ensureBuild() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   if (major < 20 || major === 21 || (major === 20 && minor < 19) || (major === 22 && minor < 12)) {
     exit(`Node.js ${process.versions.node} is not supported. Install Node.js 24 (LTS).`);
   }
   if (!isInstalled('@nestjs/core')) exit('Packages are missing. Run `npm ci`.');
+  if (isCurrent()) return;
   if (isInstalled('@nestjs/cli')) {
     if (process.stderr.isTTY) process.stderr.write('Building…\n');
     try {
@@ -73,7 +103,12 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     } catch (error) {
       exit(`The build failed: ${/** @type {Error} */ (error).message}`);
     }
-  } else if (!fs.existsSync(join(DIST, 'main.js'))) {
+  } else if (fs.existsSync(join(DIST, 'main.js'))) {
+    const remedy = 'Run `npm ci --include=dev && npm run build`.';
+    process.stderr.write(`Warning: dist/ is not the build of these sources. ${remedy}\n`);
+  } else {
     exit('There is no build, and its tools are not installed. Run `npm ci --include=dev` first.');
   }
 }
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) ensureBuild();

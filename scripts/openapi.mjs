@@ -5,11 +5,17 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { ensureBuild } from './build.mjs';
+
+ensureBuild();
 
 const dataDir = mkdtempSync(join(tmpdir(), 'openapi-'));
 const defaults = { DATABASE_URL: '', PUBLIC_URL: '', STAGING_URL: '', DOCS: '', LOG_LEVEL: '' };
 const env = { ...process.env, ...defaults, DATA_DIR: dataDir, PORT: '0', METRICS_PORT: '' };
-const service = spawn('node', ['dist/main.js'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+const service = spawn(process.execPath, ['--enable-source-maps', 'dist/main.js'], {
+  env,
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
 
 for await (const line of createInterface(service.stdout)) {
   const { address } = JSON.parse(line);

@@ -84,7 +84,9 @@ function startHosts(count) {
   const script = join(PRODUCT_FOLDER, 'test/harness/programs/service-host.js');
   return Promise.all(
     Array.from({ length: count }, async () => {
-      const host = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'inherit'] });
+      const host = spawn(process.execPath, ['--enable-source-maps', script], {
+        stdio: ['pipe', 'pipe', 'inherit'],
+      });
       globalThis.serviceHosts = [...(globalThis.serviceHosts ?? []), host];
       const [port] = await once(host.stdout, 'data');
       return Number(port);

@@ -137,7 +137,7 @@ export const TEAM_MAIN = join(__dirname, '../../../reports/team/src/main.js');
 export function spawnBuiltService(
   env: Environment,
   main = MAIN,
-  command: readonly string[] = [process.execPath],
+  command: readonly string[] = [process.execPath, '--enable-source-maps'],
 ): BuiltProcess {
   const [program = '', ...options] = command;
   const child = spawn(program, [...options, main], {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import * as fs from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
@@ -26,31 +26,63 @@ afterEach(async () => {
   [service, project] = [undefined, undefined];
 });
 
-test('npm run cli › needs no earlier build, and two at the same time do not disturb each other', async () => {
+test('npm run cli › needs no earlier build and no scripts of npm before it, and two at the same time do not disturb each other', async () => {
   project = new ProjectCopy();
+  const env = { ...inheritedEnvironment(), npm_config_ignore_scripts: 'true' };
   const { version } = JSON.parse(readProjectFile('package.json')) as { version: string };
   const commands = [1, 2].map(() =>
     resultOf(
       spawn('npm', ['run', '--silent', 'cli', '--', '--version'], {
         cwd: project!.folder,
         stdio: ['ignore', 'pipe', 'pipe'],
+        env,
       }),
     ),
   );
-  const result = { code: 0, stdout: `${version}\n`, stderr: '' };
+  // The copy has no folder .git.
+  const stdout = `${version} (commit unknown, unknown)\n`;
+  const result = { code: 0, stdout, stderr: '' };
   expect(await Promise.all(commands)).toEqual([result, result]);
+  expect(brokenSourceMaps(project)).toEqual([]);
 }, 120_000);
 
-test('npm start › builds the service again after a change of the source, and runs it, in a folder with letters outside of ASCII', async () => {
-  project = new ProjectCopy('ünï cödé 😀');
+test('npm run cli › writes nothing if the build is current, and builds again if it is older than the sources', () => {
+  project = new ProjectCopy();
+  project.build();
+  const filesOf = (folder: string) =>
+    listFiles(folder).map((name) => `${name} ${fs.statSync(join(folder, name)).mtimeMs}`);
+  const version = () => {
+    const args = [project!.path('scripts/cli.mjs'), '--version'];
+    const { stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+    return stderr;
+  };
+  const before = filesOf(project.folder);
+  const folderChangedMs = fs.statSync(project.folder).mtimeMs;
+  expect(version()).toBe('');
+  expect(filesOf(project.folder)).toEqual(before);
+  // Nothing was created and removed again either.
+  expect(fs.statSync(project.folder).mtimeMs).toBe(folderChangedMs);
+  fs.renameSync(
+    project.path('src/platform/health/health.controller.ts'),
+    project.path('src/platform/health/renamed.controller.ts'),
+  );
+  expect(version()).toContain('SWC');
+  expect(listFiles(project.path('dist/platform/health'))).toContain('renamed.controller.js');
+}, 120_000);
+
+test('npm start › builds the service again after a change of the source, and runs it, in a folder with letters outside of ASCII and characters of patterns', async () => {
+  project = new ProjectCopy('ünï (cödé) [1] {a} ! + 😀');
   const file = project.path('src/platform/health/health.controller.ts');
   project.build();
   fs.writeFileSync(project.path('dist/removed.js'), '');
-  fs.appendFileSync(file, 'export const changed = 1;\n');
-  await start(project, 'npm', 'start').printed('listening');
+  fs.appendFileSync(file, "console.log(new Error('changed').stack);\n");
+  const { printed } = start(project, 'npm', 'start');
+  const lineNumber = fs.readFileSync(file, 'utf8').split('\n').length - 1;
+  expect(await printed('health.controller')).toContain(`${file}:${lineNumber}:`);
+  await printed('listening');
   const built = listFiles(project.path('dist')).filter((name) => name.endsWith('.js'));
   const code = built.map((name) => fs.readFileSync(join(project!.path('dist'), name), 'utf8'));
-  expect(code.some((text) => text.includes('changed = 1'))).toBe(true);
+  expect(brokenSourceMaps(project)).toEqual([]);
   expect(code.filter((text) => text.includes(ROOT))).toEqual([]);
   expect(built).not.toContain('removed.js');
 }, 240_000);
@@ -151,8 +183,23 @@ test('npm start › without development packages, runs the build that exists, or
   });
   fs.mkdirSync(project.path('dist'));
   fs.writeFileSync(project.path('dist/main.js'), '');
-  expect(run()).toMatchObject({ status: 0, stderr: '' });
+  expect(run()).toMatchObject({
+    status: 0,
+    stderr: expect.stringMatching(/^Warning: [^\n]*--include=dev[^\n]*\n$/),
+  });
 });
+
+/** Returns the sources in the source maps of the build that do not exist. */
+function brokenSourceMaps(project: ProjectCopy): string[] {
+  const dist = project.path('dist');
+  const maps = listFiles(dist).filter((name) => name.endsWith('.map'));
+  expect(maps.length).toBeGreaterThan(100);
+  return maps.flatMap((name) => {
+    const map = join(dist, name);
+    const { sources } = JSON.parse(fs.readFileSync(map, 'utf8')) as { sources: string[] };
+    return sources.filter((source) => !fs.existsSync(join(dirname(map), source)));
+  });
+}
 
 /** Starts the service, which `afterEach` stops. Returns what `linesOf` returns. */
 function start({ folder, dataDir }: ProjectCopy, command: string, ...args: string[]) {
