@@ -27,10 +27,15 @@ const ALLOWED = {
     ...['caller', 'authenticator', 'usage/key-usage'].map((f) => `access/${f}`),
   ],
   idempotency: ['config', 'database', 'errors', 'http'],
+  files: [
+    ...['access/administration', 'commands', 'database', 'errors', 'http/body', 'http/validation'],
+    'http/response/json-text',
+  ],
   events: ['config', 'database', 'errors', 'metrics'],
 };
 
 const PRODUCT = '^src/product\\.ts$';
+const COMMANDS = '^src/commands\\.ts$';
 const APP = '^src/app\\.module\\.ts$';
 
 /** Any feature. A rule that compares two features captures the name as $1. */
@@ -64,7 +69,9 @@ export default {
       platform('index'),
       PRODUCT,
     ]),
-    rule('cli-imports-no-feature', '^src/cli/', '^src/(?!(?:platform|cli)/)', [...[APP, PRODUCT]]),
+    rule('cli-imports-no-feature', '^src/cli/', '^src/(?!(?:platform|cli)/)', [
+      ...[APP, COMMANDS, PRODUCT],
+    ]),
     rule('demo-and-cli-import-no-http', '^src/(?:demo|cli)/', '^src/platform/http/', [
       platform('http/response/json-text'),
     ]),

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { COMMANDS } from '../commands.js';
 import { run } from './program.js';
 
 const EXIT_LIMIT_MS = 1_000;
@@ -7,9 +8,9 @@ for (const stream of [process.stdout, process.stderr]) {
   // The failed write reports the error. Without a listener, the event would end the process.
   stream.on('error', () => undefined);
 }
-process.exitCode = await run(
-  process.argv.slice(2),
-  async () => (await import('../app.module.js')).AppModule,
-);
+process.exitCode = await run(process.argv.slice(2), {
+  commands: COMMANDS,
+  loadRoot: async () => (await import('../app.module.js')).AppModule,
+});
 // A connection that the server leaves open must not keep the process.
 setTimeout(() => process.exit(), EXIT_LIMIT_MS).unref();

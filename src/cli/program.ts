@@ -1,7 +1,6 @@
-import { readdirSync } from 'node:fs';
 import type { Type } from '@nestjs/common';
 import { Command, CommanderError } from 'commander';
-import { commandsOf } from '../platform/commands/command.decorator.js';
+import { type CommandGroups, commandsOf } from '../platform/commands/command.decorator.js';
 import { printable } from '../platform/commands/printable.js';
 import { loadEnvFile } from '../platform/config/text-file.js';
 import { currentBuild } from '../platform/config/version.js';
@@ -10,29 +9,42 @@ import { PRODUCT } from '../product.js';
 const FAILURE = 1;
 const WRONG_USAGE = 2;
 
-const DESCRIPTIONS: Record<string, string> = {
-  keys: 'manage API keys',
-  owners: 'manage the owners of API keys and their plans',
-  audit: 'show what operators changed',
-  db: 'manage the database schema',
+/** The commands of this folder. */
+const OWN_COMMANDS: CommandGroups = {
+  keys: {
+    description: 'manage API keys',
+    load: async () => (await import('./keys.commands.js')).KeysCommands,
+  },
+  owners: {
+    description: 'manage the owners of API keys and their plans',
+    load: async () => (await import('./owners.commands.js')).OwnersCommands,
+  },
+  audit: {
+    description: 'show what operators changed',
+    load: async () => (await import('./audit.commands.js')).AuditCommands,
+  },
+  db: {
+    description: 'manage the database schema',
+    load: async () => (await import('./db.commands.js')).DbCommands,
+  },
 };
-
-/** A file `NAME.commands.js`, in this folder or in that of a feature. */
-const FILE = /^([^/\\]+)[/\\]([^/\\]+)\.commands\.js$/;
 
 type LoadRoot = () => Promise<Type>;
 
-/**
- * Runs a command and prints a failure as one line. Returns the exit code.
- *
- * @param loadRoot loads AppModule, in which the commands of the features run
- */
-export async function run(args: readonly string[], loadRoot: LoadRoot): Promise<number> {
+/** What the root of the project adds to the commands of this folder. */
+export interface Features {
+  readonly commands: CommandGroups;
+  /** Loads AppModule, in which the commands of the features run. */
+  readonly loadRoot: LoadRoot;
+}
+
+/** Runs a command and prints a failure as one line. Returns the exit code. */
+export async function run(args: readonly string[], features: Features): Promise<number> {
   try {
     loadEnvFile();
     const isHelp = args.length === 0 || args[0] === 'help';
     const words = isHelp ? args.slice(1) : [...args];
-    const program = await createProgram(words, loadRoot);
+    const program = await createProgram(words, features);
     // An unknown command has no help. Commander reports it, with a suggestion.
     if (isHelp && hasCommand(program, words.slice(0, 2))) words.push('--help');
     await program.parseAsync(words, { from: 'user' });
@@ -58,24 +70,23 @@ export async function run(args: readonly string[], loadRoot: LoadRoot): Promise<
  * Returns the commands that start with the same word as these. Of all others, which the help lists, it
  * does not load the code. They throw CommanderError instead of ending the process.
  */
-async function createProgram(words: readonly string[], loadRoot: LoadRoot): Promise<Command> {
+async function createProgram(
+  words: readonly string[],
+  { commands, loadRoot }: Features,
+): Promise<Command> {
   const program = new Command(PRODUCT.command)
     .description(`Manage the API keys, owners and database of the ${PRODUCT.title}.`)
     .version(words.includes('--version') ? versionLine() : '', '--version', 'print the version')
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(`${oneLine(text)}\n`) });
-  const folder = new URL('../', import.meta.url);
-  for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()) {
-    const [, feature, name] = FILE.exec(path) ?? [];
-    if (name === undefined) continue;
-    const group =
-      program.commands.find((command) => command.name() === name) ??
-      program.command(name).description(DESCRIPTIONS[name] ?? `commands of ${feature}`);
-    if (words[0] !== name) continue;
-    const exported = (await import(new URL(path, folder).href)) as Record<string, Type<never>>;
-    const load = feature === 'cli' ? loadCliModule : loadRoot;
-    for (const type of Object.values(exported)) addCommands(group, type, load);
-  }
+  const add = async (groups: CommandGroups, load: LoadRoot) => {
+    for (const [name, { description, load: loadProvider }] of Object.entries(groups)) {
+      const group = program.command(name).description(description);
+      if (words[0] === name) addCommands(group, await loadProvider(), load);
+    }
+  };
+  await add(OWN_COMMANDS, loadCliModule);
+  await add(commands, loadRoot);
   return program;
 }
 
@@ -94,14 +105,14 @@ function hasCommand(program: Command, [name, ...rest]: readonly string[]): boole
 const loadCliModule: LoadRoot = async () => (await import('./cli.module.js')).CliModule;
 
 /** Adds the commands of a provider, with --json. */
-function addCommands(group: Command, provider: Type<never>, loadRoot: LoadRoot): void {
+function addCommands(group: Command, provider: Type, loadRoot: LoadRoot): void {
   for (const declared of commandsOf(provider)) {
     const command = group.command(declared.name).description(declared.description);
     declared.usage(command);
     command.option('--json', 'print the result as JSON').action(async (...args) => {
       // Loaded here, because help and usage errors need no application.
       const { runCommand } = await import('./application.js');
-      await runCommand(await loadRoot(), provider, declared, command, args);
+      await runCommand(await loadRoot(), provider as Type<never>, declared, command, args);
     });
   }
 }

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { AdministrationModule, IdempotencyModule } from '#platform';
+import { AdministrationModule, FilesModule, IdempotencyModule } from '#platform';
 import { AnimalsCommands } from './animals.commands.js';
 import { AnimalsRepository } from './animals.repository.js';
 import { Pet } from './pet.entity.js';
@@ -9,7 +9,7 @@ import { PetsRepository } from './pets.repository.js';
 import { PetsService } from './pets.service.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([Pet]), AdministrationModule, IdempotencyModule],
+  imports: [TypeOrmModule.forFeature([Pet]), AdministrationModule, FilesModule, IdempotencyModule],
   controllers: [PetsController],
   providers: [PetsService, PetsRepository, AnimalsCommands, AnimalsRepository],
   exports: [PetsService],

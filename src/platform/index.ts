@@ -103,12 +103,23 @@ export { EventsModule } from './events/events.module.js';
 
 // --- Administration and commands -------------------------------------------------------------------
 
-/** A method that is a command: `@Command('sell', 'sell toys')` in `toys.commands.ts` is `toys sell`. */
+/** A method that is a command: `@Command('sell', 'sell toys')` of the group `toys` is `toys sell`. */
 export { Command } from './commands/command.decorator.js';
+/** The groups of commands, which `src/commands.ts` lists. */
+export type { CommandGroups } from './commands/command.decorator.js';
 /** Asks the operator for confirmation, and shows notes and progress. */
 export { Operator } from './commands/operator.js';
 /** For `usage`: `command.argument('<ids...>', 'the ids', each(parseInt64)).option(...YES_OPTION)`. */
 export { countUpTo, each, parseInt64, YES_OPTION } from './commands/arguments.js';
+/** Imports and exports the rows of an entity: `rowFiles.import({ name: 'toys', entity: Toy, dto: NewToy }, path, options)`. */
+export { RowFiles } from './files/row-files.js';
+/** The module of `RowFiles`. */
+export { FilesModule } from './files/files.module.js';
+/** For `usage`: the argument and options of `RowFiles.import` and `export`. */
+export { exportUsage, importUsage } from './files/file-options.js';
+export type { ExportOptions, ImportOptions } from './files/file-options.js';
+/** For `usage`: an option for each property of a DTO: `changeUsage(NewToy, Toy)`. */
+export { changeUsage } from './files/property-options.js';
 /** Records a change of an operator, in the open transaction: `audit.record('toys sell', { ids })`. */
 export { AuditTrail } from './access/administration/operator-actions.repository.js';
 /** Issues, rotates and revokes API keys, in the open transaction: `keys.issue('Ann', plan)`. */

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { useDatabase } from '../harness/database/database.js';
@@ -149,6 +149,8 @@ describe('animals import', () => {
       `name,categoryId\na,1\n${'x'.repeat(2 ** 21)}`,
       /line 3 is longer than 1048576/,
     ],
+    ['a long line of JSON', `{"name":"${'x'.repeat(2 ** 21)}`, /line 1 is longer than 1048576/],
+    ['a second byte order mark', `\ufeff\ufeff${HEADER}`, /must have one column name\. It is:/],
     ['a long record', `name,categoryId\n"${'x\n'.repeat(2 ** 20)}",1`, /line 2 is longer than/],
     ['Latin-1', Buffer.from('name,categoryId\nZoë,1\n', 'latin1'), /line 2 is not text in UTF-8/],
     ['NUL', 'name,categoryId\na\0,1\n', /line 2 is not text in UTF-8/],
@@ -158,9 +160,37 @@ describe('animals import', () => {
     expect(await rejected(file(content), ...options)).toMatch(line);
   });
 
-  test.each(['', HEADER, '\ufeff', '\n\n'])('%j › adds no animal', async (content) => {
-    expect(await importFile(file(content))).toMatchObject({ valid: 0, added: 0 });
-    expect(await database.query('SELECT FROM operator_actions')).toEqual([]);
+  test.each(['', HEADER, `${HEADER},,\n`, '\ufeff', '\n\n'])(
+    '%j › exits with 1, because a producer may have failed',
+    async (content) => {
+      const line = 'Nothing was added. There are no animals in the input.';
+      expect(await rejected(file(content))).toBe(line);
+      expect(await rejected(file(content), '--dry-run')).toBe(line);
+    },
+  );
+
+  test.each<[name: string, content: string, ...options: string[]]>([
+    ['a first line sep=;', `\ufeffsep=;\r\nname;categoryId\r\nFrank;1\r\nb,c;2\r\n`],
+    [
+      'one that an option overrides',
+      'sep=,\nname;categoryId\nFrank;1\nb,c;2\n',
+      '--delimiter',
+      ';',
+    ],
+    [
+      'rows of only separators',
+      'name,categoryId,\r\n,,\r\nFrank,1,\r\n , \t,\r\n"b,c",2,\r\n,,\r\n',
+    ],
+  ])('reads what spreadsheets write: %s', async (_name, content, ...options) => {
+    await importFile(file(content), ...options);
+    expect(await stored()).toEqual([row('Frank'), row('b,c', 2)]);
+    const [first = '', ...more] = content.split('\n');
+    const wrong = [first, ...more, content.includes(';') ? ';3\n' : ',3,\n'].join('\n');
+    await database.query('TRUNCATE pets, operator_actions RESTART IDENTITY CASCADE');
+    const line = wrong.trimEnd().split('\n').length;
+    expect(await rejected(file(wrong), ...options)).toContain(
+      `Invalid lines: 1 of 3; line ${line}: name`,
+    );
   });
 
   test.each([
@@ -183,18 +213,20 @@ describe('animals import', () => {
   });
 
   test('records of a shelter, by the documented command', async () => {
-    const columns = '"1","age_upon_outcome","animal_id","animal_type","breed","color","name"';
+    const [, documented = ''] = /pets (animals import -.+) < outcomes\.csv/.exec(
+      readFileSync(join(__dirname, '../../docs/operations.md'), 'utf8'),
+    )!;
     const records = [
-      '"1","3 years","A746874","Cat","Mix","Dog","",',
-      '"2","1 year","A716330","Dog","Chihuahua","White","Frank",',
+      '"1","A746874","Cat","Dog","",2',
+      '"2","A716330","Dog","White","Frank",1',
+      '"3","Cat","Dog","Black","Dog",1',
     ];
-    const path = file(`${columns},"outcome_type"\n${records.join('"Transfer"\n')}"Adoption"\n`);
-    const { code, output } = await shell(
-      `sed 's/"Dog"/1/; s/"Cat"/2/; s/"Bird"/3/; s/"Livestock"/4/; s/"Other"/5/' '${path}' |
-        $PETS animals import - --map name=name --map name=animal_id --map categoryId=animal_type --json`,
+    const path = file(
+      `"1","animal_id","animal_type","color","name",category\n${records.join('\n')}`,
     );
-    expect({ code, ...JSON.parse(output) }).toMatchObject({ code: 0, added: 2 });
-    expect(await stored()).toEqual([row('A746874', 2), row('Frank')]);
+    const { code, output } = await shell(`$PETS ${documented} --json < '${path}'`);
+    expect({ code, ...JSON.parse(output) }).toMatchObject({ code: 0, added: 3 });
+    expect(await stored()).toEqual([row('A746874', 2), row('Frank'), row('Dog')]);
   }, 60_000);
 });
 

@@ -59,7 +59,7 @@ test.each<[args: string, code: 1 | 2, line: RegExp]>([
   ['list --category 9223372036854775808', 2, /--category.*int64/],
   ['show 1e3', 2, /'id'.*int64/],
   ['show 9223372036854775807', 1, /^No animal has the id 9223372036854775807\.$/],
-  ['change 1', 2, /expected --status, --name or --category/],
+  ['change 1', 2, /expected --name, --category or --status/],
   ['change --status sold', 2, /missing required argument 'ids'/],
   ['change 1 --status gone', 2, /available, pending, sold/],
   ['change 1 --category 1.5', 2, /int64/],

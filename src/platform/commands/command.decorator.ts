@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import type { Type } from '@nestjs/common';
 import type { Command as Commander } from 'commander';
 
 const COMMANDS = Symbol('commands');
@@ -9,6 +10,17 @@ export interface CommandOptions {
   /** Whether migrations may be pending. */
   anySchema?: boolean;
 }
+
+/** The commands that start with one word. */
+export interface CommandGroup {
+  /** For the help, in the form of a command. */
+  readonly description: string;
+  /** Loads the provider with the methods. It is called if one of its commands is used. */
+  readonly load: () => Promise<Type>;
+}
+
+/** Groups by their first word. */
+export type CommandGroups = Readonly<Record<string, CommandGroup>>;
 
 /** A method with `@Command()`. */
 export interface DeclaredCommand extends CommandOptions {
@@ -22,9 +34,10 @@ export interface DeclaredCommand extends CommandOptions {
 type Handler = (...args: never[]) => Promise<object | undefined> | AsyncIterable<string | Buffer>;
 
 /**
- * Makes a method of a provider a command for operators. The first word of the command is the name of
- * the file: in `toys.commands.ts`, `@Command('sell', 'sell toys')` is `toys sell`. The method returns
- * an object or a list to print, or yields text. An error that it throws is printed as one line.
+ * Makes a method of a provider a command for operators. The first word of the command is the one under
+ * which `src/commands.ts` lists the provider: there, `@Command('sell', 'sell toys')` is `toys sell`. The
+ * method returns an object or a list to print, or yields text. An error that it throws is printed as one
+ * line.
  *
  * @param description for the help, in the form of a command
  * @param usage adds arguments and options, with the methods of commander

@@ -11,7 +11,8 @@ import { createInterface } from 'node:readline';
 import { type INestApplication, Logger, Module, type Type } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { AppModule } from '../../../src/app.module.js';
-import { run } from '../../../src/cli/program.js';
+import { type Features, run } from '../../../src/cli/program.js';
+import { COMMANDS } from '../../../src/commands.js';
 import { createApp } from '../../../src/platform/app.js';
 import { Settings } from '../../../src/platform/config/settings.js';
 import { currentRequestIds } from '../../../src/platform/http/request/request-context.middleware.js';
@@ -30,8 +31,9 @@ interface Start {
   command?: string[];
 }
 
-/** The AppModule of src/ (product.mjs). */
+/** The AppModule and the commands of src/ (product.mjs). */
 const TEAM = '../../../src/team.module.js';
+const TEAM_COMMANDS = '../../../src/team.commands.js';
 
 const send = (socket: Socket, message: object) =>
   socket.writable && socket.write(`${JSON.stringify(message)}\n`);
@@ -57,7 +59,8 @@ async function serve(socket: Socket): Promise<void> {
   if (command) {
     // One after the other, because they share the environment and the output streams.
     lastCommand = lastCommand.then(async () => {
-      send(socket, await runCommand(command, env, () => rootOf(start)));
+      const commands = await commandsOf(start);
+      send(socket, await runCommand(command, env, { commands, loadRoot: () => rootOf(start) }));
       socket.end();
     });
     return;
@@ -124,11 +127,7 @@ async function runJob(app: INestApplication, job: string): Promise<object> {
 }
 
 /** Runs a command as in a process of its own. */
-async function runCommand(
-  args: string[],
-  env: Environment,
-  loadRoot: () => Promise<Type>,
-): Promise<object> {
+async function runCommand(args: string[], env: Environment, features: Features): Promise<object> {
   const { env: ownEnv } = process;
   const streams = { stdout: process.stdout, stderr: process.stderr };
   const printed = { stdout: '', stderr: '' };
@@ -141,7 +140,7 @@ async function runCommand(
   }
   process.env = env;
   try {
-    return { code: await run(args, loadRoot), ...printed };
+    return { code: await run(args, features), ...printed };
   } finally {
     process.env = ownEnv;
     if (serviceLogger) Logger.overrideLogger(serviceLogger);
@@ -153,6 +152,18 @@ async function runCommand(
 
 async function modulesOf(file: string): Promise<Type[]> {
   return ((await import(file)) as { default: Type[] }).default;
+}
+
+type Commands = Features['commands'];
+
+/** Returns the commands of the AppModule and of the features. */
+async function commandsOf({ app, features }: Pick<Start, 'app' | 'features'>): Promise<Commands> {
+  const files = [...(app ? [TEAM_COMMANDS] : []), ...features];
+  const groups = files.map(
+    async (file) => ((await import(file)) as { COMMANDS?: Commands }).COMMANDS ?? {},
+  );
+  const own: Commands = app ? {} : COMMANDS;
+  return Object.assign({}, own, ...(await Promise.all(groups))) as Commands;
 }
 
 host.listen(0, '127.0.0.1');

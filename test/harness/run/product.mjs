@@ -28,6 +28,8 @@ export async function createProduct() {
     ...(await compile('test/harness/features', 'test/harness/features')),
     ...(await compile('test/harness/features/store', 'src/store')),
     ['src/team.module.js', team.get('src/app.module.js') ?? ''],
+    ['src/team.commands.js', team.get('src/commands.js') ?? ''],
+    ['src/commands.js', "export { COMMANDS } from './store/commands.js';\n"],
     ['src/app.module.js', "export { AppModule } from './store/app.module.js';\n"],
   ]);
   // In src/store, it is nearer to product.js.
@@ -43,7 +45,17 @@ export async function createProduct() {
       .filter((path) => path.endsWith('module.js'));
     const index = modules.map((path) => `...Object.values(await import('./${path}'))`);
     const isModule = "filter(({ name }) => name.endsWith('Module'))";
-    files.push([`src/${name}/index.js`, `export default [${index.join()}].${isModule};\n`]);
+    const groups = files
+      .map(([path]) => basename(path, '.commands.js'))
+      .filter((group) => !group.includes('.'))
+      .map((group) => {
+        const load = `async () => Object.values(await import('./${group}.commands.js'))[0]`;
+        return `${group}: { description: '', load: ${load} }`;
+      });
+    files.push([
+      `src/${name}/index.js`,
+      `export default [${index.join()}].${isModule};\nexport const COMMANDS = { ${groups.join()} };\n`,
+    ]);
     for (const [path, code] of files) product.set(path, code);
   }
   writeFolder(TEAM_FOLDER, team);

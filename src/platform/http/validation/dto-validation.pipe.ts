@@ -2,6 +2,7 @@ import { type ArgumentMetadata, Injectable, type Type, ValidationPipe } from '@n
 import { plainToInstance } from 'class-transformer';
 import {
   getMetadataStorage,
+  IS_IN,
   type ValidationError,
   type ValidatorOptions,
   ValidationTypes,
@@ -211,6 +212,14 @@ function rulesOf(dto: Type) {
 export const propertiesOf = cached((dto) => [
   ...new Set(rulesOf(dto).map(({ propertyName }) => propertyName)),
 ]);
+
+/** Returns the strings that a rule such as `@IsOneOf()` lists for a property. */
+export function choicesOf(dto: Type, property: string): readonly string[] | undefined {
+  const rule = rulesOf(dto).find(
+    ({ name, propertyName }) => name === IS_IN && propertyName === property,
+  );
+  return rule?.constraints[0] as readonly string[] | undefined;
+}
 
 /** The names of the members that set these properties, with those of `@Expose({ name })`. */
 const membersOf = cached((dto) => {

@@ -1,46 +1,47 @@
-import { isUtf8 } from 'node:buffer';
-import { createReadStream } from 'node:fs';
 import { pipeline, Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
-import { parseJson, ServiceError } from '#platform';
+import { ServiceError } from '../errors/service-error.js';
+import { parseJson } from '../http/body/parse-json.js';
+import { MAX_LINE_BYTES, textBlocks, TOO_LONG, UnreadableLine } from './file-text.js';
+import type { RowProperty } from './row-properties.js';
 
-/** Bounds the memory for a file. */
-const MAX_LINE_BYTES = 1_048_576;
-const TOO_LONG = `is longer than ${MAX_LINE_BYTES} bytes`;
 const NO_ARRAY =
   'A JSON array is not supported. Write one JSON object per line, without brackets or commas between them.';
-const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-
-export const PROPERTIES: readonly string[] = ['name', 'categoryId', 'status'];
 
 /** The columns of a property. The first one that is not empty counts. */
 export type ColumnMap = Readonly<Record<string, readonly string[]>>;
 
-/** A line after which the file cannot be read. */
-export class UnreadableLine extends Error {
-  constructor(line: number, problem: string, cause?: unknown) {
-    super(`line ${line} ${problem}`, { cause });
-  }
+/** How to read a file. */
+export interface FileOptions {
+  map?: ColumnMap | undefined;
+  /** By default that of a first line `sep=;`, which Excel writes, or a comma. */
+  delimiter?: string | undefined;
 }
 
 /** The number of a line in the file, and a function that reads it. It throws a ServiceError. */
 export type FileLine = readonly [line: number, read: () => unknown];
 
-/** A file in UTF-8 with animals: CSV (RFC 4180) with a header line, or a JSON object per line. */
-export class AnimalFile {
+/** A file in UTF-8 with rows: CSV (RFC 4180) with a header line, or a JSON object per line. */
+export class RowFile {
   /** Columns of CSV that are not read. */
   ignoredColumns: readonly string[] = [];
+  private readonly map: ColumnMap;
 
-  /** @param path `-`: standard input */
+  /**
+   * @param path `-`: standard input
+   * @param properties those of a row. Others of JSON are not removed
+   */
   constructor(
     private readonly path: string,
-    private readonly map: ColumnMap = {},
-    private readonly delimiter = ',',
-  ) {}
+    private readonly properties: readonly RowProperty[],
+    private readonly options: FileOptions = {},
+  ) {
+    this.map = options.map ?? {};
+  }
 
   /** @throws Error if the file cannot be read, is not UTF-8 or not CSV, or lacks a column */
   async *lines(): AsyncGenerator<FileLine> {
-    const blocks = textBlocks(bytesOf(this.path));
+    const blocks = textBlocks(this.path);
     const { value: first = '' } = await blocks.next();
     async function* all() {
       yield first;
@@ -48,7 +49,7 @@ export class AnimalFile {
     }
     const isJson = /\.(?:ndjson|jsonl)$/i.test(this.path) || /^\s*\{/.test(first);
     if (/^\s*\[/.test(first)) throw new Error(NO_ARRAY);
-    yield* isJson ? this.jsonLines(all()) : this.csvLines(all());
+    yield* isJson ? this.jsonLines(all()) : this.csvLines(all(), separatorLine(first));
   }
 
   private async *jsonLines(blocks: AsyncIterable<string>): AsyncGenerator<FileLine> {
@@ -69,10 +70,15 @@ export class AnimalFile {
     return { ...Object.fromEntries(others), ...pick(this.map, (column) => object[column]) };
   }
 
-  private async *csvLines(blocks: AsyncIterable<string>): AsyncGenerator<FileLine> {
+  private async *csvLines(
+    blocks: AsyncIterable<string>,
+    separator: string | undefined,
+  ): AsyncGenerator<FileLine> {
+    const delimiter = this.options.delimiter ?? separator ?? ',';
+    let isFirst = true;
     let next = 1;
     const parser = parse({
-      delimiter: this.delimiter,
+      delimiter,
       record_delimiter: ['\r\n', '\n', '\r'],
       max_record_size: MAX_LINE_BYTES,
       relax_column_count: true,
@@ -81,7 +87,9 @@ export class AnimalFile {
         const line = next + empty_lines;
         // csv-parse counts a CRLF in quotes as two lines.
         next += 1 + (cells.join('|').match(/\r\n?|\n/g)?.length ?? 0);
-        return [String(line), ...cells];
+        const isSkipped = isFirst ? separator !== undefined : cells.every((cell) => !cell.trim());
+        isFirst = false;
+        return isSkipped ? null : [String(line), ...cells];
       },
     });
     const records = pipeline(Readable.from(blocks), parser, () => undefined);
@@ -89,7 +97,7 @@ export class AnimalFile {
     try {
       for await (const [line, ...cells] of records as AsyncIterable<string[]>) {
         if (read) yield [Number(line), read.bind(this, cells)];
-        else read = this.readerOf(cells);
+        else read = this.readerOf(cells, delimiter);
       }
     } catch (error) {
       if (!(error instanceof CsvError)) throw error;
@@ -100,15 +108,16 @@ export class AnimalFile {
   }
 
   /** Returns a function that reads a record. @throws Error for a missing or repeated column */
-  private readerOf(header: readonly string[]) {
-    const isNamed = (name: string) => header.some((column) => column.trim().toLowerCase() === name);
-    const own = PROPERTIES.filter((name) => name !== 'status' || isNamed(name));
-    const map = { ...Object.fromEntries(own.map((name) => [name, [name]])), ...this.map };
+  private readerOf(header: readonly string[], delimiter: string) {
+    const isNamed = (name: string) =>
+      header.some((column) => column.trim().toLowerCase() === name.toLowerCase());
+    const own = this.properties.filter(({ name, isRequired }) => isRequired || isNamed(name));
+    const map = { ...Object.fromEntries(own.map(({ name }) => [name, [name]])), ...this.map };
     const used = Object.values(map).flat();
     for (const column of used) {
       if (header.filter((name) => name === column).length === 1) continue;
       throw new Error(
-        `The header line must have one column ${column}. It is: ${header.join(this.delimiter).slice(0, 300)}. Set --map or --delimiter.`,
+        `The header line must have one column ${column}. It is: ${header.join(delimiter).slice(0, 300)}. Set --map or --delimiter.`,
       );
     }
     this.ignoredColumns = header.filter((name) => !used.includes(name));
@@ -118,10 +127,16 @@ export class AnimalFile {
         throw new ServiceError('invalid_request', message);
       }
       const values = pick(map, (column) => cells[header.indexOf(column)]);
-      const id = String(values['categoryId']);
-      return NUMBER.test(id) ? { ...values, categoryId: parseJson(Buffer.from(id)) } : values;
+      for (const { name, parse } of this.properties)
+        if (values[name] !== undefined) values[name] = parse(values[name] as string);
+      return values;
     };
   }
+}
+
+/** Returns the separator of a line `sep=;`, which Excel writes and reads before the header. */
+function separatorLine(text: string): string | undefined {
+  return /^sep=([^\r\n])\r?\n/i.exec(text)?.[1];
 }
 
 /** Returns the first value of each property that is not empty. */
@@ -132,42 +147,4 @@ function pick(map: ColumnMap, valueOf: (column: string) => unknown): Record<stri
     return [property, columns.map(valueOf).find((value) => !isEmpty(value))] as const;
   });
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
-}
-
-/** Yields the bytes of a file, or of standard input for `-`. @throws Error if it cannot be read */
-async function* bytesOf(path: string): AsyncGenerator<Buffer, undefined> {
-  try {
-    yield* path === '-' ? process.stdin : createReadStream(path);
-  } catch (cause) {
-    const { code = '' } = cause as NodeJS.ErrnoException;
-    throw new Error(`The file ${path} cannot be read (${code}).`, { cause });
-  }
-  return undefined;
-}
-
-/** Yields whole lines, several at once. @throws Error for a line that is too long or not UTF-8 */
-async function* textBlocks(input: AsyncIterable<Buffer>): AsyncGenerator<string, undefined> {
-  const isText = (bytes: Buffer) => isUtf8(bytes) && !bytes.includes(0);
-  const decoder = new TextDecoder();
-  let count = 0;
-  const textOf = (block: Buffer): string => {
-    const lines = block.toString('latin1').split('\n');
-    if (!isText(block)) {
-      const wrong = lines.findIndex((line) => !isText(Buffer.from(line, 'latin1')));
-      throw new UnreadableLine(count + wrong + 1, 'is not text in UTF-8');
-    }
-    count += lines.length - 1;
-    // Without a byte order mark at the start of the file.
-    return decoder.decode(block, { stream: true });
-  };
-  let rest = Buffer.alloc(0);
-  for await (const chunk of input) {
-    const bytes = Buffer.concat([rest, chunk]);
-    const end = bytes.lastIndexOf('\n') + 1;
-    if (end > 0) yield textOf(bytes.subarray(0, end));
-    rest = bytes.subarray(end);
-    if (rest.length > MAX_LINE_BYTES) throw new UnreadableLine(count + 1, TOO_LONG);
-  }
-  if (rest.length > 0) yield textOf(rest);
-  return undefined;
 }

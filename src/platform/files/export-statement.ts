@@ -1,0 +1,46 @@
+import pg from 'pg';
+import type { EntityMetadata } from 'typeorm';
+import { tableOf } from './drafts.js';
+
+export const EXPORT_FORMATS = ['csv', 'ndjson'] as const;
+
+export type ExportFormat = (typeof EXPORT_FORMATS)[number] | 'json';
+
+/** JSON contains neither character, so that COPY writes it unchanged. */
+const AS_TEXT = String.raw`(FORMAT csv, QUOTE e'\x01', DELIMITER e'\x02')`;
+
+/**
+ * Returns a COPY of rows with these properties, in the order of their ids, in a form that an import
+ * reads. A value that is missing is an empty cell of CSV, and no member of JSON.
+ */
+export function exportStatement(
+  metadata: EntityMetadata,
+  properties: readonly string[],
+  format: ExportFormat,
+  where: Readonly<Record<string, string | undefined>>,
+): string {
+  const { driver } = metadata.dataSource;
+  const escape = (name: string) => driver.escape(name);
+  const columns = metadata.columns.filter(({ propertyName }) => properties.includes(propertyName));
+  const selected = columns.map(
+    (one) => `${escape(one.databaseName)} AS ${escape(one.propertyName)}`,
+  );
+  // COPY has no parameters.
+  const conditions = metadata.columns.flatMap(({ propertyName, databaseName }) => {
+    const value = where[propertyName];
+    return value === undefined ? [] : [`${escape(databaseName)} = ${pg.escapeLiteral(value)}`];
+  });
+  const order = metadata.primaryColumns.map(({ databaseName }) => escape(databaseName)).join(', ');
+  const rows = `
+    SELECT ${selected.join(', ')} FROM ${tableOf(metadata)}
+     WHERE ${['true', ...conditions].join(' AND ')} ORDER BY ${order}`;
+  // It would also remove nulls in a JSON value.
+  const hasJson = columns.some((column) => /^jsonb?$/.test(driver.normalizeType(column)));
+  const json = hasJson ? 'row_to_json(row)' : 'json_strip_nulls(row_to_json(row))';
+  const [output, options] = {
+    csv: ['*', '(FORMAT csv, HEADER)'],
+    ndjson: [json, AS_TEXT],
+    json: [`concat(CASE WHEN row_number() OVER () > 1 THEN ',' END, ${json})`, AS_TEXT],
+  }[format] as [string, string];
+  return `COPY (SELECT ${output} FROM (${rows}) AS row) TO STDOUT ${options}`;
+}

@@ -1,0 +1,56 @@
+import { isUtf8 } from 'node:buffer';
+import { createReadStream } from 'node:fs';
+
+/** Bounds the memory for a file. */
+export const MAX_LINE_BYTES = 1_048_576;
+export const TOO_LONG = `is longer than ${MAX_LINE_BYTES} bytes`;
+
+/** A line after which the file cannot be read. */
+export class UnreadableLine extends Error {
+  constructor(line: number, problem: string, cause?: unknown) {
+    super(`line ${line} ${problem}`, { cause });
+  }
+}
+
+/**
+ * Yields the text of a file in UTF-8, several whole lines at once, without a byte order mark at its
+ * start.
+ *
+ * @param path `-`: standard input
+ * @throws Error if the file cannot be read; UnreadableLine for a line that is too long or not UTF-8
+ */
+export async function* textBlocks(path: string): AsyncGenerator<string, undefined> {
+  const isText = (bytes: Buffer) => isUtf8(bytes) && !bytes.includes(0);
+  const decoder = new TextDecoder();
+  let count = 0;
+  const textOf = (block: Buffer): string => {
+    const lines = block.toString('latin1').split('\n');
+    if (!isText(block)) {
+      const wrong = lines.findIndex((line) => !isText(Buffer.from(line, 'latin1')));
+      throw new UnreadableLine(count + wrong + 1, 'is not text in UTF-8');
+    }
+    count += lines.length - 1;
+    return decoder.decode(block, { stream: true });
+  };
+  let rest = Buffer.alloc(0);
+  for await (const chunk of bytesOf(path)) {
+    const bytes = Buffer.concat([rest, chunk]);
+    const end = bytes.lastIndexOf('\n') + 1;
+    if (end > 0) yield textOf(bytes.subarray(0, end));
+    rest = bytes.subarray(end);
+    if (rest.length > MAX_LINE_BYTES) throw new UnreadableLine(count + 1, TOO_LONG);
+  }
+  if (rest.length > 0) yield textOf(rest);
+  return undefined;
+}
+
+/** Yields the bytes of a file, or of standard input for `-`. @throws Error if it cannot be read */
+async function* bytesOf(path: string): AsyncGenerator<Buffer, undefined> {
+  try {
+    yield* path === '-' ? process.stdin : createReadStream(path);
+  } catch (cause) {
+    const { code = '' } = cause as NodeJS.ErrnoException;
+    throw new Error(`The file ${path} cannot be read (${code}).`, { cause });
+  }
+  return undefined;
+}
