@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline';
 import { Injectable } from '@nestjs/common';
 import { Option } from 'commander';
 import {
@@ -16,8 +17,10 @@ import { readCounters } from './counters.js';
 import {
   addPlanOptions,
   type Options,
+  parseDay,
   parseDuration,
   parseId,
+  parseLifetime,
   parseNote,
   parseOwner,
   storedPlan,
@@ -25,6 +28,7 @@ import {
 
 const STATUSES = ['active', 'banned', 'expired', 'revoked', 'rotated'];
 const NOTE_OPTION = ['--note <text>', 'for operators: what the key is for', parseNote] as const;
+const DEFAULT_DAYS = 30;
 const STORE_KEY = 'Store the key now. It is not shown again.';
 
 @Injectable()
@@ -38,7 +42,7 @@ export class KeysCommands {
   @Command('issue', 'issue an API key', (command) => {
     command
       .requiredOption('--owner <name>', 'the owner, created if it is new', parseOwner)
-      .option('--expires-in <time>', 'lifetime, such as 90d (default: unlimited)', parseDuration)
+      .option('--expires-in <time>', 'lifetime, such as 90d (default: unlimited)', parseLifetime)
       .option('--read-only', 'allow only GET, HEAD and OPTIONS')
       .option(...NOTE_OPTION);
     addPlanOptions(command, { required: false });
@@ -73,14 +77,19 @@ export class KeysCommands {
       command
         .argument('[id]', 'the id of the key', parseId)
         .option('--owner <name>', 'only keys of this owner', parseOwner)
-        .option('--days <n>', 'the last UTC days, today is one', countUpTo(400), 30)
+        .option('--days <n>', 'the last UTC days, today is one (default: 30)', countUpTo(400))
+        .addOption(
+          new Option('--day <day>', 'one UTC day, such as 2026-11-26')
+            .argParser(parseDay)
+            .conflicts('days'),
+        )
         .hook('preAction', () => {
           if (command.args.length === 0 || command.getOptionValue('owner') === undefined) return;
           command.error('error: expected the id of a key or --owner, not both');
         }),
   )
-  usage(id: bigint | undefined, { owner, days = 0 }: Options) {
-    return this.keys.usage(days, id ?? owner);
+  usage(id: bigint | undefined, { owner, day, days = DEFAULT_DAYS }: Options) {
+    return this.keys.usage(day ?? days, id ?? owner);
   }
 
   @Command('change', 'change the note, the access or the expiry of an API key', (command) =>
@@ -88,7 +97,7 @@ export class KeysCommands {
       .argument('<id>', 'the id of the key', parseId)
       .option(...NOTE_OPTION)
       .addOption(new Option('--access <access>', 'what the key allows').choices(ACCESSES))
-      .option('--expires-in <time>', 'lifetime from now on, such as 90d', parseDuration)
+      .option('--expires-in <time>', 'lifetime from now on, such as 90d', parseLifetime)
       .addOption(new Option('--no-expiry', 'never expire').conflicts('expiresIn'))
       .hook('preAction', () => {
         const { note, access, expiresIn, expiry } = command.opts<Options>();
@@ -105,7 +114,7 @@ export class KeysCommands {
     command
       .argument('<id>', 'the id of the key to replace', parseId)
       .option('--overlap <time>', 'how long both are valid (default: 24h)', parseDuration)
-      .option('--expires-in <time>', 'lifetime (default: that of the old key)', parseDuration),
+      .option('--expires-in <time>', 'lifetime (default: that of the old key)', parseLifetime),
   )
   async rotate(id: bigint, { overlap, expiresIn }: Options) {
     const issued = await this.keys.rotate(id, overlap, expiresIn);
@@ -155,17 +164,32 @@ export class KeysCommands {
   }
 
   @Command('inspect', 'show an API key', (command) =>
-    command.argument('<key-or-id>', 'the key itself or its id', (text: string) =>
-      /^\d+$/.test(text) ? parseId(text) : text,
+    command.argument(
+      '<key-or-id>',
+      'its id, the key itself, or - to read the key from standard input: arguments are visible to other users',
+      (text: string) => (/^\d+$/.test(text) ? parseId(text) : text),
     ),
   )
   async inspect(keyOrId: bigint | string) {
-    const key = await this.keys.inspect(keyOrId);
+    const key = await this.keys.inspect(keyOrId === '-' ? await firstLine() : keyOrId);
     const { decisions, problem } = await readCounters([budgetKey(key)]);
     this.operator.note(problem);
     const { id, firstKeyId, successorId } = key;
     const lineage = { firstKeyId: firstKeyId ?? id, successorId };
     return { ...keyJson(key, decisions?.[0]), ...limitsOf(key.owner), ...lineage };
+  }
+}
+
+/** Returns the first line of standard input. */
+async function firstLine(): Promise<string> {
+  const lines = createInterface({ input: process.stdin });
+  try {
+    for await (const line of lines) return line.trim();
+    return '';
+  } finally {
+    // Otherwise, an open pipe keeps the process.
+    lines.close();
+    process.stdin.destroy();
   }
 }
 

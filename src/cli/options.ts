@@ -30,6 +30,21 @@ export function parseDuration(text: string): number {
   throw new InvalidArgumentError('Expected a duration such as 2w, 90d or 24h, at most 36500d.');
 }
 
+/** Parses a duration that is longer than 0 to milliseconds. */
+export function parseLifetime(text: string): number {
+  const durationMs = parseDuration(text);
+  if (durationMs > 0) return durationMs;
+  throw new InvalidArgumentError('Expected a duration longer than 0.');
+}
+
+/** Parses a day such as 2026-11-26. */
+export function parseDay(text: string): string {
+  const day = /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(`${text}T00:00:00Z`) : undefined;
+  // JavaScript would read 2026-02-30 as a day of March.
+  if (Number(day) >= 0 && day?.toISOString().startsWith(text)) return text;
+  throw new InvalidArgumentError('Expected a UTC day such as 2026-11-26.');
+}
+
 const API_KEY = new RegExp(`${PRODUCT.keyPrefix}[0-9A-Za-z]{36}`);
 
 /** Returns a parser of a text without characters that could change what a terminal shows. */
@@ -61,6 +76,7 @@ export interface Options {
   overlap?: number;
   status?: string;
   days?: number;
+  day?: string;
   note?: string;
   access?: Access;
   readOnly?: true;

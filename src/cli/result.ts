@@ -1,4 +1,5 @@
 import { pipeline } from 'node:stream/promises';
+import { StringDecoder } from 'node:string_decoder';
 import { promisify } from 'node:util';
 import { printable, UNPRINTABLE } from '../platform/commands/printable.js';
 import { describeCause } from '../platform/logging/error-details.js';
@@ -13,7 +14,7 @@ export async function printResult(result: object | undefined, json?: true): Prom
   if (result === undefined) return;
   const written =
     Symbol.asyncIterator in result
-      ? pipeline(result as AsyncIterable<string | Buffer>, process.stdout, { end: false })
+      ? printParts(result as AsyncIterable<string | Buffer>)
       : print(`${json ? printableJson(result) : resultText(result)}\n`);
   await written.catch((cause: unknown) => {
     if ('key' in result) {
@@ -30,9 +31,30 @@ const print = promisify((text: string, done: (error?: Error | null) => void) =>
   process.stdout.write(text, done),
 );
 
+/** Prints the parts as they are, but on a terminal without characters that change what it shows. */
+function printParts(parts: AsyncIterable<string | Buffer>): Promise<void> {
+  const shown = process.stdout.isTTY ? escapedParts(parts) : parts;
+  return pipeline(shown, process.stdout, { end: false });
+}
+
+async function* escapedParts(parts: AsyncIterable<string | Buffer>): AsyncIterable<string> {
+  // A part can end within a character.
+  const decoder = new StringDecoder();
+  for await (const part of parts) {
+    const text = typeof part === 'string' ? part : decoder.write(part);
+    yield text.replace(UNPRINTABLE, (character) =>
+      /[\t\n\r]/.test(character) ? character : escaped(character),
+    );
+  }
+}
+
 function printableJson(result: object): string {
-  const hexOf = (character: string) => character.charCodeAt(0).toString(16).padStart(4, '0');
-  return jsonText(result).replace(UNPRINTABLE, (character) => `\\u${hexOf(character)}`);
+  return jsonText(result).replace(UNPRINTABLE, escaped);
+}
+
+/** Returns a character as JSON escapes it. */
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 /** The steps to fit a table into 80 columns: omit a column, or shorten texts to a length. */

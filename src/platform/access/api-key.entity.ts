@@ -9,6 +9,7 @@ import {
   PrimaryGeneratedColumn,
   type Relation,
   Unique,
+  VirtualColumn,
 } from 'typeorm';
 import type { Access } from './caller.js';
 import { Owner } from './owner.entity.js';
@@ -71,13 +72,24 @@ export class ApiKey {
   @Column('timestamptz', { name: 'expires_at', nullable: true })
   expiresAt!: Date | null;
 
+  /** By the clock of PostgreSQL, which also sets the times. */
+  @VirtualColumn({ query: (alias) => `SELECT coalesce(${alias}.expires_at <= now(), false)` })
+  isExpired!: boolean;
+
+  /**
+   * How long the API key was valid when its expiry was set last, for its rotation. null: without a limit,
+   * or set by an earlier release.
+   */
+  @Column('bigint', { name: 'lifetime_ms', nullable: true })
+  lifetimeMs!: bigint | null;
+
   @Column('timestamptz', { name: 'revoked_at', nullable: true })
   revokedAt!: Date | null;
 
   /** rotated: another key replaces it, and it is valid until it expires. */
   get status(): 'active' | 'rotated' | 'expired' | 'revoked' {
     if (this.revokedAt) return 'revoked';
-    if (this.expiresAt && this.expiresAt.getTime() <= Date.now()) return 'expired';
+    if (this.isExpired) return 'expired';
     return this.successorId === null ? 'active' : 'rotated';
   }
 }

@@ -72,10 +72,16 @@ export class KeyAdministration {
     return findKeys(this.database, { ownerId });
   }
 
-  /** Returns the usage on the last UTC days: of an API key by day, or of an owner's or all by key. */
-  async usage(days: number, selected?: bigint | string): Promise<object[]> {
-    if (typeof selected === 'bigint')
-      return usageByDay(this.database, days, (await getKey(this.database, selected)).id);
+  /**
+   * Returns the usage of an API key by day, or that of an owner's or all API keys by key.
+   *
+   * @param days a UTC day such as `2026-11-26`, or the number of the last UTC days, including today
+   */
+  async usage(days: string | number, selected?: bigint | string): Promise<object[]> {
+    if (typeof selected === 'bigint') {
+      const { id } = await getKey(this.database, selected);
+      return usageByDay(this.database, days, id);
+    }
     const owner = selected === undefined ? null : await getOwner(this.database, selected);
     return usageByKey(this.database, days, owner?.id ?? null);
   }
@@ -101,7 +107,7 @@ export class KeyAdministration {
    * expires after the overlap, if it does not expire earlier.
    *
    * @param overlapMs how long both keys are valid; 0: the old key expires at once
-   * @param lifetimeMs by default that of the old key
+   * @param lifetimeMs by default the one that the old key was given last
    * @throws Error if the key has expired, or was revoked or rotated
    */
   async rotate(keyId: bigint, overlapMs = DAY_MS, lifetimeMs?: number): Promise<IssuedKey> {
@@ -113,10 +119,9 @@ export class KeyAdministration {
           `The key ${keyId} is ${old.status}. ${old.successorId === null ? `Issue a new one with \`${command} keys issue\`.` : `Its successor is key ${old.successorId}.`}`,
         );
       }
-      const oldLifetimeMs = old.expiresAt && old.expiresAt.getTime() - old.createdAt.getTime();
       const { owner, unbanCount, firstKeyId, access, note } = old;
       const shared = { owner, unbanCount, firstKeyId: firstKeyId ?? keyId, access, note };
-      const lifetime = { lifetimeMs: lifetimeMs ?? oldLifetimeMs };
+      const lifetime = { lifetimeMs: lifetimeMs ?? lifetimeOf(old) };
       const issued = await this.insertKey(transaction, shared, lifetime);
       const { id: newKeyId, expiresAt } = issued;
       const endsAt = () => `least(expires_at, ${inMs(overlapMs)})`;
@@ -195,12 +200,21 @@ async function lockKey(transaction: EntityManager, keyId: bigint): Promise<ApiKe
 }
 
 function columnsOf({ note, access, lifetimeMs }: KeyProperties) {
-  const expiresAt = typeof lifetimeMs === 'number' ? () => inMs(lifetimeMs) : lifetimeMs;
   return {
     ...(note !== undefined && { note }),
     ...(access && { access }),
-    ...(expiresAt !== undefined && { expiresAt }),
+    ...(lifetimeMs === null && { expiresAt: null, lifetimeMs: null }),
+    ...(typeof lifetimeMs === 'number' && {
+      expiresAt: () => inMs(lifetimeMs),
+      lifetimeMs: BigInt(lifetimeMs),
+    }),
   };
+}
+
+/** Returns the lifetime in milliseconds, null without a limit. */
+function lifetimeOf({ lifetimeMs, expiresAt, createdAt }: ApiKey): number | null {
+  if (lifetimeMs !== null) return Number(lifetimeMs);
+  return expiresAt && expiresAt.getTime() - createdAt.getTime();
 }
 
 /** Returns SQL for a time after that of the transaction. */
