@@ -97,7 +97,7 @@ export class KeysCommands {
       .argument('<id>', 'the id of the key', parseId)
       .option(...NOTE_OPTION)
       .addOption(new Option('--access <access>', 'what the key allows').choices(ACCESSES))
-      .option('--expires-in <time>', 'lifetime from now on, such as 90d', parseLifetime)
+      .option('--expires-in <time>', 'lifetime from now on, such as 90d', parseDuration)
       .addOption(new Option('--no-expiry', 'never expire').conflicts('expiresIn'))
       .hook('preAction', () => {
         const { note, access, expiresIn, expiry } = command.opts<Options>();

@@ -1,9 +1,20 @@
 import { randomBytes } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import { KeyCache } from '../../src/platform/access/key-cache/key-cache.js';
+import { KeyLookupRepository } from '../../src/platform/access/key-cache/key-lookup.repository.js';
+import { hashKey } from '../../src/platform/access/key-format.js';
+import { Settings } from '../../src/platform/config/settings.js';
+import { DatabaseProbe } from '../../src/platform/database/pools/database-probe.js';
+import { useDatabase } from '../harness/database/database.js';
+import { createOwner } from '../harness/database/factories.js';
 import { holdItems, holdTable } from '../harness/database/database-lock.js';
 import { type ApiResponse, ApiClient } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
 import { type Store, useStore } from '../harness/http/store.js';
 import { limitsOf, SECOND_MS } from '../harness/rate-limit/limits.js';
+import { startTestingApp } from '../harness/service/testing-app.js';
+
+const database = useDatabase();
 
 const ask = ({ service }: Store, key: string, path = '/v1/nothing'): Promise<ApiResponse> =>
   new ApiClient(service, key).get(path);
@@ -85,4 +96,33 @@ describe('with a server that allows four connections', () => {
     expectError(await store.api.get('/v1/items'), 401, 'invalid_api_key');
     await store.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
   });
+});
+
+test('a lookup that ends after a later one does not replace the later state', async () => {
+  const { app } = await startTestingApp({ database, features: [] });
+  const owner = await createOwner(database);
+  const hash = hashKey(owner.key);
+  const repository = app.get(KeyLookupRepository);
+  // Each state is read at once, and arrives when the test releases it.
+  const releases: (() => void)[] = [];
+  const findByHash = async (searched: string) => {
+    const state = await repository.findByHash(searched);
+    await new Promise<void>((release) => releases.push(release));
+    return state;
+  };
+  let nowMs = 0;
+  const clock = { now: () => Date.now(), monotonicMs: () => nowMs };
+  const delayed = { findByHash } as KeyLookupRepository;
+  const cache = new KeyCache(delayed, app.get(DatabaseProbe), clock, app.get(Settings));
+  const early = cache.get(hash);
+  while (releases.length < 1) await setImmediate();
+  await database.query('UPDATE api_keys SET revoked_at = now()');
+  nowMs = 5 * SECOND_MS;
+  const late = cache.get(hash);
+  while (releases.length < 2) await setImmediate();
+  releases[1]?.();
+  expect(await late).toMatchObject({ revoked: true });
+  releases[0]?.();
+  expect(await early).toMatchObject({ revoked: false });
+  expect(cache.peek(hash)).toMatchObject({ revoked: true });
 });

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { KeyUsageRepository } from '../../src/platform/access/usage/key-usage.repository.js';
 import { useDatabase } from '../harness/database/database.js';
 import { holdTable } from '../harness/database/database-lock.js';
 import { createKey, createOwner } from '../harness/database/factories.js';
@@ -6,6 +8,7 @@ import { ApiClient } from '../harness/http/client.js';
 import { Cli } from '../harness/processes/command.js';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../harness/rate-limit/limits.js';
 import { START_MS, startService, type TestService } from '../harness/service/service.js';
+import { startTestingApp } from '../harness/service/testing-app.js';
 
 const TODAY = '2027-03-01';
 const database = useDatabase();
@@ -132,4 +135,53 @@ test('counts are kept for 400 days', async () => {
   const ages = `SELECT date '2027-03-01' - day AS age FROM api_key_usage WHERE key_id = $1 ORDER BY 1`;
   expect(await database.query(ages, [keyId])).toEqual([{ age: 0 }, { age: 400 }]);
   await service.close();
+});
+
+describe('pets keys usage', () => {
+  const cli = Cli.on(database);
+  const insert = (keyId: string, day: string, requests: number) =>
+    database.query(`INSERT INTO api_key_usage VALUES (${day}, $1, gen_random_uuid(), $2, 0)`, [
+      keyId,
+      requests,
+    ]);
+
+  test('--days counts today as one of the days', async () => {
+    const { keyId } = await createOwner(database);
+    for (const [age, requests] of [10, 20, 30].entries())
+      await insert(keyId, `current_date - ${age}`, requests);
+    const days = (await cli.json('keys', 'usage', keyId, '--days', '2')) as { requests: number }[];
+    expect(days.map(({ requests }) => requests)).toEqual([10, 20]);
+  });
+
+  test('--day shows one UTC day of all API keys, the most used first', async () => {
+    const [first, second] = [await createOwner(database), await createOwner(database)];
+    await insert(first.keyId, "'2020-02-29'", 1);
+    await insert(second.keyId, "'2020-02-29'", 2);
+    await insert(second.keyId, "'2020-03-01'", 4);
+    expect(await cli.json('keys', 'usage', '--day', '2020-02-29')).toMatchObject([
+      { id: Number(second.keyId), requests: 2 },
+      { id: Number(first.keyId), requests: 1 },
+    ]);
+    expect(await cli.json('keys', 'usage', first.keyId, '--day', '2020-02-29')).toMatchObject([
+      { day: '2020-02-29', requests: 1 },
+    ]);
+    for (const day of ['2020-02-30', 'today'])
+      expect(await cli.failure(2, 'keys', 'usage', '--day', day)).toContain('UTC day');
+    const both = ['--day', '2020-02-29', '--days', '2'];
+    expect(await cli.failure(2, 'keys', 'usage', ...both)).toContain('--days');
+  });
+});
+
+test('an attempt to save that ends late does not lower the counts of a later one', async () => {
+  const { app } = await startTestingApp({ database, features: [] });
+  const usage = app.get(KeyUsageRepository);
+  const { keyId } = await createOwner(database);
+  const count = { day: 1, keyId: BigInt(keyId), counter: randomUUID() };
+  await usage.save([{ ...count, requests: 5, rejections: 3 }]);
+  await usage.save([{ ...count, requests: 4, rejections: 2 }]);
+  expect(
+    await database.query('SELECT requests, rejections FROM api_key_usage WHERE counter = $1', [
+      count.counter,
+    ]),
+  ).toEqual([{ requests: '5', rejections: '3' }]);
 });

@@ -1,9 +1,12 @@
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
 import { PRODUCT } from '../../src/product.js';
 import { hashKey, keyHint } from '../../src/platform/access/key-format.js';
 import { unknownKey } from '../harness/database/api-keys.js';
 import { useDatabase } from '../harness/database/database.js';
 import { untilSessionsWait } from '../harness/database/database-lock.js';
-import { Cli, OPERATOR } from '../harness/processes/command.js';
+import { Cli, OPERATOR, PROGRAM, resultOf } from '../harness/processes/command.js';
+import { inheritedEnvironment } from '../harness/service/service.js';
 
 const KEY = new RegExp(`${PRODUCT.keyPrefix}[0-9A-Za-z]{36}`, 'g');
 const HOUR_MS = 3_600_000;
@@ -246,6 +249,27 @@ describe('keys rotate', () => {
     });
   });
 
+  test('gives the new key the lifetime that was set last', async () => {
+    await issue('acme', '--plan', 'free', '--expires-in', '700d');
+    await database.query(
+      `UPDATE api_keys SET created_at = created_at - interval '699 days', expires_at = expires_at - interval '699 days'`,
+    );
+    await cli.json('keys', 'change', '1', '--expires-in', '7d');
+    const second = await timesOf((await cli.json('keys', 'rotate', '1')).id);
+    expect(second.expiresMs! - second.createdMs).toBe(7 * DAY_MS);
+    await cli.json('keys', 'change', '2', '--no-expiry');
+    expect(await cli.json('keys', 'rotate', '2')).toMatchObject({ expiresAt: null });
+  });
+
+  test('compares the expiry with the clock of PostgreSQL, which also sets it', async () => {
+    await insertKey('acme', 'free', '1 hour');
+    const clock = 'const { now } = Date; Date.now = () => now() + 7_200_000;';
+    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(clock)}`;
+    const ahead = new Cli({ DATABASE_URL: database.url, NODE_OPTIONS });
+    const { code, stderr } = await resultOf(ahead.start('keys', 'rotate', '1'));
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('Store the key') });
+  });
+
   test('--expires-in gives the new key another lifetime', async () => {
     await insertKey('acme', 'free', '2160 hours');
     const { id } = await cli.json('keys', 'rotate', '1', '--expires-in', '2h');
@@ -406,3 +430,23 @@ test.each(['rotate', 'revoke', 'unban', 'inspect', 'usage', 'change --no-expiry'
     expect(await actions()).toEqual([]);
   },
 );
+
+test.each(['issue --owner acme --plan free', 'rotate 1'])(
+  'keys %s --expires-in 0 › exits with 2, because the key would not be valid',
+  async (command) => {
+    await insertKey();
+    const words = [...command.split(' '), '--expires-in', '0d'];
+    expect(await cli.failure(2, 'keys', ...words)).toContain('longer than 0');
+  },
+);
+
+test('keys inspect - › reads the key from standard input', async () => {
+  const key = await insertKey();
+  const child = spawn(process.execPath, [PROGRAM, 'keys', 'inspect', '-', '--json'], {
+    env: { ...inheritedEnvironment(), DATABASE_URL: database.url },
+  });
+  // Standard input stays open, as that of a terminal.
+  child.stdin.write(`${key}\n`);
+  expect(JSON.parse(await text(child.stdout))).toMatchObject({ id: 1, owner: 'acme' });
+  child.stdin.destroy();
+});
