@@ -1,3 +1,4 @@
+import { fingerprintBefore } from '../../src/platform/idempotency/idempotency.js';
 import { createOwner } from '../harness/database/factories.js';
 import { ApiClient } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
@@ -35,6 +36,14 @@ describe('POST to a route of a feature with @IdempotencyKey()', () => {
     const [first, second] = [await post('nightly/created'), await post('nightly/created')];
     expect([second.status, second.text]).toEqual([201, first.text]);
     expect(second.headers).not.toHaveProperty('idempotent-replayed');
+  });
+
+  it('201 again when an earlier release stored the response, with null for the undefined value', async () => {
+    const first = await post('nightly/created');
+    const fingerprint = fingerprintBefore('created', [NOTE, undefined]);
+    const sql = "UPDATE idempotency_keys SET fingerprint = $1 WHERE key = 'nightly' RETURNING 1";
+    expect(await store.query(sql, [fingerprint])).not.toHaveLength(0);
+    expect((await post('nightly/created')).text).toBe(first.text);
   });
 
   it('201 has the same bytes with a key as without one', async () => {

@@ -64,8 +64,11 @@ export class Idempotency {
       const first = await this.repository.lockAndFind(owned, nowMs);
       if (first === 'locked') throw IN_PROGRESS;
       if (first) {
-        if (!first.fingerprint.equals(fingerprint)) throw REUSED;
-        return [first.response, true] as const;
+        const { fingerprint: stored, response } = first;
+        const isSame =
+          stored.equals(fingerprint) || stored.equals(fingerprintBefore(operation, content));
+        if (!isSame) throw REUSED;
+        return [response, true] as const;
       }
       const result = await work();
       const response = result === undefined ? '' : jsonText(result);
@@ -92,17 +95,35 @@ export class Idempotency {
 
 /**
  * Returns the SHA-256 of an operation and its validated values. The order of the properties of an
- * object and undefined properties do not matter. A change in how values are written as JSON makes
- * retries of requests from before it fail.
+ * object, undefined properties, and undefined values at the end of an array do not matter. A change in
+ * how values are written as JSON makes retries of requests from before it fail.
  */
 export function fingerprintOf(operation: string, content: object): Buffer {
+  return hashOf(operation, content, (_name, value) =>
+    Array.isArray(value)
+      ? value.slice(0, value.findLastIndex((item) => item !== undefined) + 1)
+      : comparable(value),
+  );
+}
+
+/**
+ * Returns the fingerprint that earlier releases stored, with null for every undefined value of an
+ * array. It is needed for as long as their responses are kept: 24 hours after the upgrade.
+ */
+export function fingerprintBefore(operation: string, content: object): Buffer {
+  return hashOf(operation, content, (_name, value) => comparable(value));
+}
+
+type Replacer = (name: string, value: unknown) => unknown;
+
+function hashOf(operation: string, content: object, replacer: Replacer): Buffer {
   const values: unknown[] = Array.isArray(content) ? content : [content];
-  const text = JSON.stringify([operation, ...values], comparable);
+  const text = JSON.stringify([operation, ...values], replacer);
   return createHash('sha256').update(text).digest();
 }
 
 /** Replaces a bigint by an object with its type, and another object by its members in order. */
-function comparable(_name: string, value: unknown): unknown {
+function comparable(value: unknown): unknown {
   if (typeof value === 'bigint') return { int64: value.toString() };
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const members = Object.entries(value).filter(([, member]) => member !== undefined);

@@ -110,10 +110,10 @@ class NotesController {
     return this.cls.exit(() => this.create(note, caller, work, key));
   }
 
-  /** The key is not that of the request. */
+  /** The key is not that of the request, and its content ends with a property that has no value. */
   @Post('nightly/:work')
   nightly(@Body() note: NewNote, @Caller() { ownerId }: Caller, @Param('work') work: string) {
-    const request = { ownerId, key: 'nightly', operation: work, content: note };
+    const request = { ownerId, key: 'nightly', operation: work, content: [note, undefined] };
     return this.idempotency.once(request, () => Promise.resolve(WORKS[work]?.()));
   }
 }
