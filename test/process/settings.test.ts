@@ -5,6 +5,7 @@ import { rootCertificates } from 'node:tls';
 import { parseEnv } from 'node:util';
 import pg from 'pg';
 import { PRODUCT } from '../../src/product.js';
+import { readSettings } from '../../src/platform/config/environment-reader.js';
 import { Settings } from '../../src/platform/config/settings.js';
 import { StartError } from '../../src/platform/errors/start-error.js';
 import { readProjectFile } from '../harness/stack/compose-file.js';
@@ -309,4 +310,20 @@ describe('a secret from a file', () => {
       /^DATABASE_URL_FILE .*only one of DATABASE_URL and DATABASE_URL_FILE$/,
     );
   });
+});
+
+test('readSettings › text and secret have a default, as the other settings of a feature', () => {
+  const environment = { TOYS_URL: '', TOYS_COLOR: 'blue' };
+  const read = readSettings(
+    (settings) => [
+      ...[settings.text('TOYS_URL', 'http://toys'), settings.text('TOYS_COLOR', 'red')],
+      ...[
+        settings.secret('TOYS_KEY', 'none'),
+        settings.text('TOYS_URL'),
+        settings.secret('TOYS_KEY'),
+      ],
+    ],
+    environment,
+  );
+  expect(read).toEqual(['http://toys', 'blue', 'none', undefined, undefined]);
 });

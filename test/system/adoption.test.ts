@@ -13,7 +13,7 @@ const MODULE = `import { Controller, Get, Module } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
 import { queryRows, readSettings } from '#platform';
 
-const { city } = readSettings((read) => ({ city: read.text('SHELTERS_CITY') ?? 'Berlin' }));
+const { city } = readSettings((read) => ({ city: read.text('SHELTERS_CITY', 'Berlin') }));
 
 @Controller('shelters')
 class SheltersController {

@@ -33,7 +33,7 @@ export function readDatabaseSettings(read: EnvironmentReader, { name, database }
     readinessTimeoutMs: read.seconds('READINESS_TIMEOUT_SECONDS', 0.4, { min: 0.05, max: 60 }),
     migrateOnStart: read.boolean('MIGRATE_ON_START', true),
     /** Absolute path of the folder with the embedded database. */
-    dataDir: resolve(read.text('DATA_DIR') ?? '.data'),
+    dataDir: resolve(read.text('DATA_DIR', '.data')),
   };
 }
 

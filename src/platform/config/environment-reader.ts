@@ -32,18 +32,27 @@ export class EnvironmentReader {
     if (this.problems.length > 0) throw new StartError(this.problems.join('\n'));
   }
 
-  text(name: string): string | undefined {
-    return this.environment[name] || undefined;
+  /** @param fallback undefined if there is none */
+  text<Fallback extends string | undefined = undefined>(
+    name: string,
+    fallback?: Fallback,
+  ): string | Fallback {
+    return this.environment[name] || (fallback as Fallback);
   }
 
   /**
    * Reads a secret from the variable `NAME`, or from the file whose path is in `NAME_FILE`, because
    * container platforms pass secrets as files. A line end at the end of the file is ignored.
    */
-  secret(name: string): string | undefined {
+  secret<Fallback extends string | undefined = undefined>(
+    name: string,
+    fallback?: Fallback,
+  ): string | Fallback {
     const path = this.text(`${name}_FILE`);
-    if (path === undefined) return this.text(name);
-    if (this.text(name)) return this.reject(name, `only one of ${name} and ${name}_FILE`);
+    if (path === undefined) return this.text(name, fallback);
+    if (this.text(name)) {
+      return this.reject(name, `only one of ${name} and ${name}_FILE`, fallback);
+    }
     let reason = `${path} is empty`;
     try {
       const text = readTextFile(path).replace(/\r?\n$/, '');
@@ -51,7 +60,8 @@ export class EnvironmentReader {
     } catch (error) {
       reason = (error as Error).message;
     }
-    return this.reject(name, `the path of a readable file that is not empty (${reason})`);
+    const expected = `the path of a readable file that is not empty (${reason})`;
+    return this.reject(name, expected, fallback);
   }
 
   integer(name: string, fallback: number, { min, max }: Range): number {

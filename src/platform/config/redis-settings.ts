@@ -10,7 +10,7 @@ export type RedisSettings = Readonly<NonNullable<ReturnType<typeof readRedisSett
 /** Returns undefined without REDIS_URL. */
 export function readRedisSettings(read: EnvironmentReader, defaultPrefix: string) {
   /** The prefix of every key. */
-  const prefix = read.text('REDIS_PREFIX') ?? defaultPrefix;
+  const prefix = read.text('REDIS_PREFIX', defaultPrefix);
   // In a Cluster, text in braces selects the slot of a key.
   if (!/^[^{}\s\p{C}]{1,100}$/u.test(prefix)) {
     read.reject('REDIS_PREFIX', '1 to 100 characters without braces and white space');

@@ -21,10 +21,10 @@ export function readServerSettings(read: EnvironmentReader) {
   if (metricsPort === port && port !== 0) read.reject('METRICS_PORT', 'another port than PORT');
   return {
     port,
-    host: read.text('HOST') ?? '127.0.0.1',
+    host: read.text('HOST', '127.0.0.1'),
     /** undefined: no metrics listener. */
     metricsPort,
-    metricsHost: read.text('METRICS_HOST') ?? '127.0.0.1',
+    metricsHost: read.text('METRICS_HOST', '127.0.0.1'),
     publicUrl: baseAddress(read, 'PUBLIC_URL'),
     stagingUrl: baseAddress(read, 'STAGING_URL'),
     /** Express's `trust proxy`: the number of proxies, or their addresses. */
@@ -55,7 +55,7 @@ function baseAddress(read: EnvironmentReader, name: string): string | undefined 
 }
 
 function trustProxy(read: EnvironmentReader): number | string[] {
-  const text = read.text('TRUST_PROXY') ?? '0';
+  const text = read.text('TRUST_PROXY', '0');
   if (/^\d{1,3}$/.test(text)) return Number(text);
   const addresses = read.list('TRUST_PROXY');
   if (addresses.length > 0 && addresses.every(isAddressOrSubnet)) return addresses;

@@ -15,7 +15,7 @@ import { Events, EventsModule, OnOutboxEvent, readSettings } from '#platform';
 
 @Injectable()
 class Changes implements BeforeApplicationShutdown, OnModuleInit {
-  private readonly publisher = new Redis(readSettings((read) => read.secret('REDIS_URL') ?? ''));
+  private readonly publisher = new Redis(readSettings((read) => read.secret('REDIS_URL', '')));
   private readonly subscriber = this.publisher.duplicate();
   readonly messages = new Subject<{ data: string }>();
 
