@@ -25,7 +25,7 @@ export class Pet {
 
   @ApiProperty({
     description:
-      "The animal's name. It contains at least one character that is not white space, and no NUL.",
+      "The animal's name. It contains at least one character that is not white space, no NUL and no byte order mark (U+FEFF).",
     example: 'Frank',
   })
   @IsText(1, 255)

@@ -82,6 +82,13 @@ test.each([
   expect(await outcome(value, Rating)).toEqual({ message });
 });
 
+test('400 for a name with `[]`, as some clients write that of an array, names the right one', async () => {
+  for (const name of ['tags[]', 'Tags[]'])
+    expect(await outcome({ stars: 3, tags: ['a'], [name]: ['b'] }, Rating)).toEqual({
+      message: `${name} must be written as tags.`,
+    });
+});
+
 class Notes {
   @IsObject()
   notes!: object;

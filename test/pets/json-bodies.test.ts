@@ -56,7 +56,7 @@ describe('POST /v1/pets › Content-Type', () => {
   it.each([
     ...['', ';', '; charset=utf-8', ';charset=UTF-8', ' ; CHARSET=Utf-8', '; charset="utf-8"'],
     ...[';\tcharset=utf-8 ', '; charset=utf-8;', '; profile="a;b\\"c"; charset=utf-8'],
-    '; version=1',
+    ...['; charset=utf8', '; charset="UTF8"', '; charset=us-ascii', '; version=1'],
   ])('201 when it is application/json%s, in any case', async (parameters) => {
     for (const type of ['application/json', 'APPLICATION/JSON', 'Application/Json']) {
       expect((await post(PET, { 'Content-Type': type + parameters })).status).toBe(201);
@@ -75,7 +75,7 @@ describe('POST /v1/pets › Content-Type', () => {
   });
 
   it.each([
-    ...['charset=utf8', 'charset=utf-16', 'charset=iso-8859-1', 'charset=us-ascii', 'charset='],
+    ...['charset=utf-16', 'charset=iso-8859-1', 'charset=ascii', 'charset=utf_8', 'charset='],
     ...['charset="utf-16"', 'charset', "charset='utf-8'", 'charset=utf-8; charset=utf-16'],
     ...['charset=utf-8x', 'version=1; charset=utf-16', 'version', 'version="1', 'version=1 2'],
     '=1',
@@ -179,11 +179,10 @@ describe('POST /v1/pets › JSON', () => {
 
   it.each([
     ['\r\n\t {\n"name" : "Frank" ,\t"categoryId" : 7 } \n', 'Frank'],
-    ['{"name":"\ufeffFrank","categoryId":7}', '\ufeffFrank'],
     [`{"name":"Frank","categoryId":7,"x":[${'[[]],'.repeat(1_000)}{}]}`, 'Frank'],
     [`{"name":"${'[{'.repeat(40)}","categoryId":7}`, '[{'.repeat(40)],
     [`{"name":"\\"${'['.repeat(40)}\\\\","categoryId":7}`, `"${'['.repeat(40)}\\`],
-  ])('201 with white space, a byte order mark or many brackets within: %j', async (body, name) => {
+  ])('201 with white space or many brackets within: %j', async (body, name) => {
     expect(await postJson(body)).toMatchObject({ status: 201, json: { name } });
   });
 

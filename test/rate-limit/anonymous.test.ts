@@ -110,13 +110,14 @@ describe('the client address', () => {
     expect(limitsOf(await from(other)()).remaining).toBe(LIMIT - used);
   });
 
-  it.each([
-    ...['', 'unknown', '999.1.1.1', '1.2.3.4:5678', '1.2.3.4, nonsense', 'x'.repeat(5_000)],
-  ])('an invalid address (%j) is counted for the proxy', async (address) => {
-    await store.service.advance(MINUTE_MS);
-    expect(limitsOf(await store.anonymous.get('/v1/items')).remaining).toBe(LIMIT - 1);
-    expect(limitsOf(await from(address)()).remaining).toBe(LIMIT - 2);
-  });
+  it.each([...['', 'unknown', '999.1.1.1', '1.2.3.4:x', '1.2.3.4, nonsense', 'x'.repeat(5_000)]])(
+    'an invalid address (%j) is counted for the proxy',
+    async (address) => {
+      await store.service.advance(MINUTE_MS);
+      expect(limitsOf(await store.anonymous.get('/v1/items')).remaining).toBe(LIMIT - 1);
+      expect(limitsOf(await from(address)()).remaining).toBe(LIMIT - 2);
+    },
+  );
 
   it.each([
     ['in one header', (addresses: string[]) => addresses.join(', ')],
@@ -163,6 +164,12 @@ describe('the client address', () => {
         ['203.0.113.1', 299],
         ['203.0.113.1, 10.0.0.1', 298],
         ['203.0.113.1, 10.0.0.1, 10.255.0.1', 297],
+        ['203.0.113.9:51234, 10.0.0.1:443', 299],
+        ['203.0.113.9:1', 298],
+        ['203.0.113.9', 297],
+        ['[2001:db8::1]:443, 10.0.0.1', 299],
+        ['2001:db8::1', 298],
+        ['[2001:db8::1]', 297],
         ['203.0.113.1, 192.0.2.1, 10.0.0.1', 299],
         [`203.0.113.1${', 10.0.0.1'.repeat(15)}`, 296],
         [`203.0.113.1${', 10.0.0.1'.repeat(16)}`, 299],

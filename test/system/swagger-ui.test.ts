@@ -46,7 +46,8 @@ async function openOperation(browser: Chromium, id: string): Promise<void> {
   beforeAll(async () => {
     // Not the address that the description has: the page sends requests to its own origin.
     const port = String(await freePort());
-    service = await startService({ app: true, env: { PORT: port } });
+    const env = { PORT: port, PUBLIC_URL: `http://127.0.0.1:${port}` };
+    service = await startService({ app: true, env });
     origin = `http://localhost:${port}`;
     ({ key } = await createOwner(service.database));
     await createPets(service.database, 3);

@@ -92,10 +92,7 @@ export class Description {
   response(operation: string, status: number): ResponseObject {
     const response = this.operation(operation).responses[status];
     if (!response) throw new Error(`${operation} does not describe status ${status}`);
-    const resolved = this.resolved(response);
-    return status === 304
-      ? { ...resolved, headers: this.response(operation, 200).headers }
-      : resolved;
+    return this.resolved(response);
   }
 
   /** Expects a response of an operation to match its description. */

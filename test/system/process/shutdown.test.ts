@@ -137,6 +137,7 @@ describe('requests in progress get a response, and no new connection is accepted
     expect((await slow.response()).status).toBe(100);
     // The service waits neither for an unused connection nor for an idle one.
     const unused = await RawConnection.open({ port });
+    const begun = await RawConnection.open({ port }, 'GET /health/live HTTP/1.1\r\nHost: p');
     const kept = await RawConnection.open({ port }, requestHead('GET /health/live', key));
     expect((await kept.response()).status).toBe(200);
     // SIGINT has the same effect as SIGTERM.
@@ -150,7 +151,10 @@ describe('requests in progress get a response, and no new connection is accepted
     await locked.serverEnd();
     const added = await slow.write(PET).response();
     expect([added.status, added.headers['connection']]).toEqual([201, 'close']);
-    await Promise.all([slow.serverEnd(), unused.serverEnd(), kept.serverEnd()]);
+    // It waits for a request of which a part has arrived.
+    const live = await begun.write('ets\r\n\r\n').response();
+    expect([live.status, live.headers['connection']]).toEqual([200, 'close']);
+    await Promise.all([slow, begun, unused, kept].map((connection) => connection.serverEnd()));
     expect((await stopped).code).toBe(0);
   });
 

@@ -27,11 +27,12 @@ import { ArrivingBodies } from './arriving-bodies.js';
 import { parseJson } from './parse-json.js';
 
 /**
- * `application/json` (RFC 9110, section 8.3.1) without charset or with utf-8. Other parameters are
+ * `application/json` (RFC 9110, section 8.3.1) without charset, with utf-8 or with
+ * us-ascii, which is a part of it. Other parameters are
  * allowed. No text can match in two ways, so that matching takes linear time.
  */
 const JSON_MEDIA_TYPE =
-  /^application\/json[\t ]*(?:;[\t ]*(?:(?:charset=(?:utf-8|"utf-8")|(?!charset=)[^\s;="]+=(?:[^\s;="]+|"(?:[^"\\]|\\.)*"))[\t ]*)?)*$/i;
+  /^application\/json[\t ]*(?:;[\t ]*(?:(?:charset=(?:utf-?8|us-ascii|"utf-?8"|"us-ascii")|(?!charset=)[^\s;="]+=(?:[^\s;="]+|"(?:[^"\\]|\\.)*"))[\t ]*)?)*$/i;
 
 const CLOSED_EARLY = 'The client has closed the connection.';
 

@@ -37,7 +37,6 @@ const UNKNOWN_EXPECT = { code: 'invalid_request', message: UNSUPPORTED_EXPECT, s
 const AFTER_DEPRECATION = [200, 201, 204, 304, 404, 410, 500, 503];
 const CODE_DESCRIPTION =
   'For programs. Features and later releases add codes: handle an unknown one by its status.';
-const NOT_CHANGED = { description: 'Not changed. The headers are those of a 200.' };
 const NO_SUCH_OPERATION = errorResponse(
   ['route_not_found', 'method_not_allowed'].map((code) => errorExample(code)),
 );
@@ -192,7 +191,7 @@ export class InterfaceDescription {
           ...declared.headers,
         };
         responses[name] = { ...declared, headers };
-        if (isRead && status === 200) responses[304] = NOT_CHANGED;
+        if (isRead && status === 200) responses[304] = { description: 'Not changed.', headers };
       }
     }
     for (const { code } of errors) allCodes.add(code);

@@ -7,6 +7,9 @@ import type { NextFunction, Request, Response } from './request.js';
 
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,128}$/;
 const MAX_FORWARDED_ADDRESSES = 16;
+/** An IPv4 address with a port, or an IPv6 address in brackets with or without one, in a list. */
+const PORT =
+  /(?<=^|[,\s])(?:(\d{1,3}(?:\.\d{1,3}){3}):\d{1,5}|\[([\d:.a-f]{2,45})\](?::\d{1,5})?)(?=$|[,\s])/gi;
 /** W3C Trace Context: version, trace-id, parent-id, flags. Later versions may append fields. */
 const TRACE_PARENT =
   /^(?:00(?=.{53}$)|(?!00|ff)[0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/;
@@ -51,8 +54,9 @@ export function requestId(header: string | string[] | undefined): string {
 }
 
 /**
- * Returns the client's address, from `X-Forwarded-For` as far as TRUST_PROXY allows. A header with more
- * addresses than the limit is emptied, because `request.ip` compares each one with the proxies.
+ * Returns the client's address, from `X-Forwarded-For` as far as TRUST_PROXY allows. Ports, which some
+ * proxies add, are removed. A header with more addresses than the limit is emptied, because `request.ip`
+ * compares each one with the proxies.
  */
 function clientAddress(request: Request): string | undefined {
   const { headers, socket } = request;
@@ -61,6 +65,8 @@ function clientAddress(request: Request): string | undefined {
   if (forwarded === undefined) return socket.remoteAddress;
   if (forwarded.split(',', MAX_FORWARDED_ADDRESSES + 1).length > MAX_FORWARDED_ADDRESSES) {
     headers['x-forwarded-for'] = '';
+  } else if (forwarded.includes(':')) {
+    headers['x-forwarded-for'] = forwarded.replace(PORT, '$1$2');
   }
   const { ip } = request;
   return ip !== undefined && isIP(ip) ? ip : socket.remoteAddress;

@@ -194,10 +194,13 @@ function errorsWithoutRule(value: object, path = ''): ValidationError[] {
   });
 }
 
-/** Returns the name of the member that an unknown name differs from only in case, if there is one. */
+/**
+ * Returns the name of the member that an unknown name differs from only in case, or by the `[]` that some
+ * clients append to the name of an array, if there is one.
+ */
 function correctName(dto: object, name: string): string | undefined {
   const names = namesOf(dto);
-  const correct = names.get(name) ?? names.get(name.toLowerCase());
+  const correct = names.get(name) ?? names.get(name.toLowerCase().replace(/\[\]$/, ''));
   return correct === name ? undefined : correct;
 }
 

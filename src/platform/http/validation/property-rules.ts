@@ -46,21 +46,23 @@ export function IsOneOf(values: readonly string[]): PropertyDecorator {
 
 /** White space as in Unicode or in ECMAScript. They differ in U+0085 and U+FEFF. */
 const NOT_WHITE_SPACE = /[^\s\p{White_Space}]/u;
-/** The same without NUL, in the syntax that most generators of clients support. */
-const TEXT_PATTERN = String.raw`^[^\u0000]*[^\s\u0000\u0085][^\u0000]*$`;
+/** NUL, which PostgreSQL does not store, and the byte order mark, which files begin with and nobody sees. */
+const NOT_ALLOWED = /[\0\ufeff]/;
+/** The same in the syntax that most generators of clients support. */
+const TEXT_PATTERN = String.raw`^[^\u0000\ufeff]*[^\s\u0000\u0085\ufeff][^\u0000\ufeff]*$`;
 
 /**
- * Accepts text of min to max Unicode code points, at least one not white space. Rejects NUL, which
- * PostgreSQL does not store, and lone surrogates.
+ * Accepts text of min to max Unicode code points, at least one not white space. Rejects NUL, lone
+ * surrogates, and byte order marks (U+FEFF).
  */
 export function IsText(minLength: number, maxLength: number): PropertyDecorator {
   const isText = (value: unknown): boolean =>
     typeof value === 'string' &&
     NOT_WHITE_SPACE.test(value) &&
-    !value.includes('\0') &&
+    !NOT_ALLOWED.test(value) &&
     value.isWellFormed() &&
     hasLength(value, minLength, maxLength);
-  const expected = `a string of ${minLength} to ${maxLength} characters, at least one of them not white space, without NUL or lone surrogates`;
+  const expected = `a string of ${minLength} to ${maxLength} characters, at least one of them not white space, without NUL, lone surrogates or byte order marks`;
   return applyDecorators(
     ApiProperty({ type: 'string', minLength, maxLength, pattern: TEXT_PATTERN }),
     rule('isText', isText, expected),

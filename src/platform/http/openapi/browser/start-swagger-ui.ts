@@ -5,6 +5,7 @@ declare const SwaggerUIBundle: (options: object) => {
 };
 declare const matchMedia: (query: string) => { matches: boolean; onchange: () => void };
 declare const document: {
+  readonly baseURI: string;
   readonly documentElement: { classList: { toggle(name: string, isSet: boolean): void } };
   querySelector(selector: string): { dataset: { key?: string } };
   readonly styleSheets: readonly { insertRule(rule: string): void }[];
@@ -39,8 +40,51 @@ const RULES = [
 ];
 for (const rule of RULES) document.styleSheets[0]?.insertRule(rule);
 
+interface Server {
+  readonly url: string;
+  readonly description?: string;
+}
+interface Description {
+  readonly servers: readonly Server[];
+  readonly paths: Record<string, { servers?: readonly Server[] }>;
+}
+
+/**
+ * Returns the description with the address of this page as the first server. The browser may have loaded
+ * the page under another name than PUBLIC_URL, and would not let it send requests there.
+ */
+function withOwnAddress(description: Description): Description {
+  const own = (path: string, others: readonly Server[]): readonly Server[] => {
+    const { href } = new URL(path, document.baseURI);
+    const url = href.replace(/\/$/, '');
+    return [{ url, description: 'This page' }, ...others.filter((other) => other.url !== url)];
+  };
+  const paths = Object.entries(description.paths).map(([path, item]) => [
+    path,
+    item.servers ? { ...item, servers: own('.', item.servers) } : item,
+  ]);
+  return {
+    ...description,
+    servers: own('v1', description.servers),
+    paths: Object.fromEntries(paths) as Description['paths'],
+  };
+}
+
+const ownAddressFirst = () => ({
+  statePlugins: {
+    spec: {
+      wrapActions: {
+        updateJsonSpec:
+          (original: (description: Description) => unknown) => (description: Description) =>
+            original(withOwnAddress(description)),
+      },
+    },
+  },
+});
+
 const page = SwaggerUIBundle({
   url: 'openapi.json',
+  plugins: [ownAddressFirst],
   dom_id: '#swagger-ui',
   deepLinking: true,
   persistAuthorization: true,
