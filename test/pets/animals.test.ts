@@ -4,6 +4,7 @@ import type { ApiResponse } from '../harness/http/client.js';
 import { useStore } from '../harness/http/store.js';
 import { Cli, OPERATOR } from '../harness/processes/command.js';
 import { UNBOUNDED } from '../harness/service/service.js';
+import { animalText } from './animal.js';
 
 const TIME = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
 const MAX = 2n ** 63n - 1n;
@@ -24,8 +25,9 @@ test('list, show and count: also when, with which API key and by which owner an 
   await store.api.post('/v1/pets', { name: 'Frank', categoryId: 7, status: 'sold' });
   await createPets(store.database, 3, (index) => (index === 1 ? 'pending' : 'available'));
   const [owner] = await store.query('SELECT name AS owner FROM owners');
-  const frank = { id: 1, name: 'Frank', categoryId: 7, status: 'sold', addedAt: TIME };
-  const added = { ...frank, keyId: Number(store.owner.keyId), ...owner };
+  const frank = { id: 1, name: 'Frank', categoryId: 7, status: 'sold' } as const;
+  const keyId = Number(store.owner.keyId);
+  const added = { ...JSON.parse(animalText(frank)), addedAt: TIME, keyId, ...owner };
   expect(await animals('show', '1')).toEqual(added);
   const listed = await animals('list');
   expect(idsOf(listed)).toEqual([4, 3, 2, 1]);
@@ -59,7 +61,7 @@ test.each<[args: string, code: 1 | 2, line: RegExp]>([
   ['list --category 9223372036854775808', 2, /--category.*int64/],
   ['show 1e3', 2, /'id'.*int64/],
   ['show 9223372036854775807', 1, /^No animal has the id 9223372036854775807\.$/],
-  ['change 1', 2, /expected --name, --category or --status/],
+  ['change 1', 2, /expected --name, --category[, ]/],
   ['change --status sold', 2, /missing required argument 'ids'/],
   ['change 1 --status gone', 2, /available, pending, sold/],
   ['change 1 --category 1.5', 2, /int64/],

@@ -2,6 +2,7 @@ import type { ApiResponse } from '../harness/http/client.js';
 import { createPets } from '../harness/database/factories.js';
 import { expectError } from '../harness/http/error-response.js';
 import { useStore } from '../harness/http/store.js';
+import { animalText } from './animal.js';
 
 const SUNSET_MS = Date.parse('2030-12-05T00:00:00.000Z');
 /** The only animals, by id. */
@@ -41,7 +42,7 @@ describe('GET /v1/pets/{petId}', () => {
     const { status, headers, text } = await get(petId);
 
     expect(status).toBe(200);
-    expect(text).toBe(`{"id":${petId},"name":"${name}","categoryId":1,"status":"pending"}`);
+    expect(text).toBe(animalText({ id: petId, name, categoryId: 1, status: 'pending' }));
     expect(headers).toMatchObject({
       'content-type': 'application/json',
       'cache-control': 'private, no-cache',

@@ -3,6 +3,7 @@ import { createOwner, createPets } from '../harness/database/factories.js';
 import { expectError } from '../harness/http/error-response.js';
 import { useStore } from '../harness/http/store.js';
 import { startService } from '../harness/service/service.js';
+import { animalText } from './animal.js';
 
 const LIMIT_RULE = 'limit must be an integer from 1 to 100';
 const STATUS_RULE = 'status must be one of available, pending, sold';
@@ -66,7 +67,8 @@ describe('GET /v1/pets', () => {
   it('200 with the members of an animal, and nothing else', async () => {
     const { text, headers } = await list('?limit=1');
 
-    expect(text).toBe('[{"id":1,"name":"Pet 1","categoryId":1,"status":"available"}]');
+    const pet = { id: 1, name: 'Pet 1', categoryId: 1, status: 'available' } as const;
+    expect(text).toBe(`[${animalText(pet)}]`);
     expect(headers).toMatchObject({
       'content-type': 'application/json',
       'cache-control': 'private, no-cache',
