@@ -32,6 +32,8 @@ export { IsOneOf } from './http/validation/property-rules.js';
 export { IsOptionalMember } from './http/validation/property-rules.js';
 /** A string with a number of Unicode code points: `@IsText(1, 255) name!: string`. */
 export { IsText } from './http/validation/property-rules.js';
+/** The DTO of a PATCH: `class ToyChanges extends ChangesOf(NewToy) {}`. A missing property stays as it is. */
+export { ChangesOf } from './http/validation/changes-of.js';
 /** Checks values of a file by the rules of a DTO: `await toDto(NewToy, row)`. */
 export { toDto } from './http/validation/dto-validation.pipe.js';
 /** The values of a DTO in the order of its rules: `content: valuesOf(toy)` of an idempotent request. */

@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
-import { PartialType } from '@nestjs/swagger';
 import { type Command, Option } from 'commander';
 import { parseInt64 } from '../commands/arguments.js';
+import { ChangesOf } from '../http/validation/changes-of.js';
 import { choicesOf, toDto } from '../http/validation/dto-validation.pipe.js';
 import { columnType, entityProperties, parserOf } from './row-properties.js';
 
@@ -14,7 +14,7 @@ export function changeUsage<Dto extends object>(
   dto: Type<Dto>,
   entity: Type,
 ): (command: Command) => void {
-  class Changes extends PartialType(dto as Type<object>, { skipNullProperties: false }) {}
+  const Changes = ChangesOf(dto);
   const options = entityProperties(dto, entity).map((property) =>
     propertyOption(dto, entity, property),
   );
@@ -33,8 +33,7 @@ export function changeUsage<Dto extends object>(
       const valid = await toDto(Changes, values).catch((error: unknown) =>
         command.error(`error: ${(error as Error).message}`),
       );
-      const changes = given.map(([name]) => [name, (valid as Record<string, unknown>)[name]]);
-      command.setOptionValue('changes', Object.fromEntries(changes));
+      command.setOptionValue('changes', valid);
     });
   };
 }
