@@ -1,14 +1,19 @@
 import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { recordAction } from '../platform/access/administration/operator-actions.repository.js';
 import { Command } from '../platform/commands/command.decorator.js';
 import { Operator } from '../platform/commands/operator.js';
+import { Clock } from '../platform/config/clock.js';
 import { Settings } from '../platform/config/settings.js';
 import { findDemo } from '../platform/demo/demo-owner.js';
 import { copyTables } from '../platform/database/copy/copy-tables.js';
 import { DatabaseLocation } from '../platform/database/database-location.js';
 import { hasCluster } from '../platform/database/embedded/cluster.js';
+import { findDifferences, writeMigration } from '../platform/database/schema/generate-migration.js';
+import { nextMigrationNumber } from '../platform/database/schema/migration-files.js';
 import { migrationStatus, withDataSource } from '../platform/database/schema/migrate.js';
 import { migrateAsOperator, openDatabase } from './application.js';
+import { parseMigrationPath } from './options.js';
 
 @Injectable()
 export class DbCommands {
@@ -16,6 +21,8 @@ export class DbCommands {
     private readonly location: DatabaseLocation,
     private readonly settings: Settings,
     private readonly operator: Operator,
+    private readonly dataSource: DataSource,
+    private readonly clock: Clock,
   ) {}
 
   @Command('migrate', 'execute all pending migrations', undefined, {
@@ -36,6 +43,39 @@ export class DbCommands {
   )
   status() {
     return withDataSource(this.location, this.settings.database, migrationStatus);
+  }
+
+  @Command(
+    'generate',
+    'write a migration from the difference between the entities and the database',
+    (command) =>
+      command.argument(
+        '<path>',
+        'the new file without number and ending: src/toys/migrations/add-colour',
+        parseMigrationPath,
+      ),
+    { createsDatabase: true, needsEntities: true },
+  )
+  async generate(path: string) {
+    const { entities = [] } = this.dataSource.options;
+    const { database } = this.settings;
+    const { statements, notes, problems } = await findDifferences(
+      this.location,
+      database,
+      entities,
+    );
+    if (problems.length > 0) throw new Error(problems.join('\n'));
+    for (const { warnings } of statements) notes.push(...warnings);
+    notes.forEach((note) => this.operator.note(note));
+    if (statements.length === 0) {
+      const names = this.dataSource.entityMetadatas.map(({ name }) => name).join(', ');
+      this.operator.note(
+        `Nothing to do: the tables are as the entities declare them (${names}). The module of a feature registers its entities with TypeOrmModule.forFeature().`,
+      );
+      return { file: null };
+    }
+    const number = await nextMigrationNumber(this.clock.now());
+    return { file: writeMigration(path, number, statements) };
   }
 
   @Command(

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Access } from '../platform/access/caller.js';
 import { countUpTo, parseInt64 } from '../platform/commands/arguments.js';
@@ -43,6 +44,16 @@ export function parseDay(text: string): string {
   // JavaScript would read 2026-02-30 as a day of March.
   if (Number(day) >= 0 && day?.toISOString().startsWith(text)) return text;
   throw new InvalidArgumentError('Expected a UTC day such as 2026-11-26.');
+}
+
+/** Parses the path of a new migration, without its number and ending. @throws Error without sources */
+export function parseMigrationPath(text: string): string {
+  if (!existsSync('src/app.module.ts')) {
+    throw new Error('There are no sources here. Run the command in the folder of a checkout.');
+  }
+  const path = text.replaceAll('\\', '/').replace(/^\.\//, '');
+  if (/^src\/(?:[\w-]+\/)+migrations\/[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/.test(path)) return path;
+  throw new InvalidArgumentError('Expected a path such as src/toys/migrations/add-colour.');
 }
 
 const API_KEY = new RegExp(`${PRODUCT.keyPrefix}[0-9A-Za-z]{36}`);

@@ -82,7 +82,7 @@ async function createProgram(
   const add = async (groups: CommandGroups, load: LoadRoot) => {
     for (const [name, { description, load: loadProvider }] of Object.entries(groups)) {
       const group = program.command(name).description(description);
-      if (words[0] === name) addCommands(group, await loadProvider(), load);
+      if (words[0] === name) addCommands(group, await loadProvider(), load, loadRoot);
     }
   };
   await add(OWN_COMMANDS, loadCliModule);
@@ -105,13 +105,20 @@ function hasCommand(program: Command, [name, ...rest]: readonly string[]): boole
 const loadCliModule: LoadRoot = async () => (await import('./cli.module.js')).CliModule;
 
 /** Adds the commands of a provider, with --json. */
-function addCommands(group: Command, provider: Type, loadRoot: LoadRoot): void {
+function addCommands(
+  group: Command,
+  provider: Type,
+  loadRoot: LoadRoot,
+  loadFeatures: LoadRoot,
+): void {
   for (const declared of commandsOf(provider)) {
     const command = group.command(declared.name).description(declared.description);
     declared.usage(command);
     command.option('--json', 'print the result as JSON').action(async (...args) => {
       // Loaded here, because help and usage errors need no application.
       const { runCommand } = await import('./application.js');
+      // Registers their entities.
+      if (declared.needsEntities) await loadFeatures();
       await runCommand(await loadRoot(), provider as Type<never>, declared, command, args);
     });
   }

@@ -9,6 +9,8 @@ export interface CommandOptions {
   createsDatabase?: boolean;
   /** Whether migrations may be pending. */
   anySchema?: boolean;
+  /** Whether a command of the platform needs the entities of the features. */
+  needsEntities?: boolean;
 }
 
 /** The commands that start with one word. */

@@ -24,6 +24,13 @@ export async function findMigrations(): Promise<MigrationClass[]> {
   return (await Promise.all(paths.map(migrationsIn))).flat();
 }
 
+/** Returns the number of a new migration, which follows all others: the time, in milliseconds. */
+export async function nextMigrationNumber(nowMs: number): Promise<number> {
+  // TypeORM reads it from the name of the class.
+  const numbers = (await findMigrations()).map(({ name }) => Number(name.slice(-13)));
+  return Math.max(nowMs, ...numbers.map((number) => number + 1));
+}
+
 /** @param path relative to ROOT */
 async function migrationsIn(path: string): Promise<MigrationClass[]> {
   const module = (await import(`${ROOT}${path}`)) as Record<string, unknown>;
