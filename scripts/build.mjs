@@ -6,8 +6,10 @@ import * as fs from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const SOURCES = join(ROOT, 'src');
 const DIST = join(ROOT, 'dist');
 
 /** Makes a folder contain exactly the given files. @type {(folder: string, files: Map<string, string | Buffer>) => void} */
@@ -34,29 +36,37 @@ export function listFiles(folder) {
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)));
 }
 
-/** The files other than src/ that decide what the build contains. */
-const CONFIGURATION = ['.swcrc', 'nest-cli.json', 'tsconfig.build.json'];
+/** @param {string} name of a file in src/ @returns {string} its name in dist/ */
+const programOf = (name) => name.replace(/\.ts$/, '.js');
 
-/** @param {string} path @returns {number} when the file was written, in milliseconds; 0 if it does not exist */
-export const timeOf = (path) => fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-
-/** Whether dist/ was built from the files that src/ has now. An installation without src/ has only its build. */
+/**
+ * Whether dist/ was built from the files that src/ has now. The source maps contain the compiled texts. Times would say too little: a copy of the
+ * project has new ones, and a file that replaces another one can be old. An installation without src/ has only its build.
+ */
 function isCurrent() {
-  const sources = listFiles(join(ROOT, 'src'));
-  const built = listFiles(DIST);
-  const compiled = sources.filter((name) => /(?<!\.spec|\.d)\.ts$/.test(name));
-  const expected = new Set(compiled.map((name) => name.replace(/ts$/, 'js')));
-  const programs = built.filter((name) => name.endsWith('.js'));
+  const sources = listFiles(SOURCES).filter((name) => !/\.(?:d|spec)\.ts$/.test(name));
+  const programs = listFiles(DIST).filter((name) => name.endsWith('.js'));
   if (sources.length === 0) return programs.length > 0;
-  if (programs.length !== expected.size) return false;
-  if (!programs.every((name) => expected.has(name))) return false;
-  const inputs = [...sources.map((name) => join('src', name)), ...CONFIGURATION];
-  const newestInput = Math.max(...inputs.map((name) => timeOf(join(ROOT, name))));
-  return newestInput < Math.min(...programs.map((name) => timeOf(join(DIST, name))));
+  const expected = sources.filter((name) => name.endsWith('.ts')).map(programOf);
+  return (
+    isDeepStrictEqual(programs.sort(), expected.sort()) &&
+    sources.every((name) => isBuilt(name, fs.readFileSync(join(SOURCES, name), 'utf8')))
+  );
+}
+
+/** @param {string} name of a file in src/ @param {string} text of it @returns {boolean} whether dist/ has what is built from it */
+function isBuilt(name, text) {
+  try {
+    if (!name.endsWith('.ts')) return fs.readFileSync(join(DIST, name), 'utf8') === text;
+    const map = fs.readFileSync(join(DIST, `${programOf(name)}.map`), 'utf8');
+    return JSON.parse(map).sourcesContent[0] === text;
+  } catch {
+    // The file is missing, or is being written.
+    return false;
+  }
 }
 
 function build() {
-  const startedAt = new Date();
   // Beside dist/, so that the source maps contain the right relative paths.
   const folder = fs.mkdtempSync(join(ROOT, '.dist-'));
   process.once('exit', () => fs.rmSync(folder, { recursive: true, force: true }));
@@ -71,10 +81,9 @@ function build() {
   const { status } = spawnSync(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 2, 2] });
   fs.rmSync(configFile);
   if (status !== 0) process.exit(1);
-  const names = listFiles(folder);
+  // Sorted, so that a source map is written after its program, and an interrupted build is not current.
+  const names = listFiles(folder).sort();
   writeFolder(DIST, new Map(names.map((name) => [name, fs.readFileSync(join(folder, name))])));
-  // A file that was saved during the build is newer than the build.
-  for (const name of names) fs.utimesSync(join(DIST, name), startedAt, startedAt);
   fs.rmSync(folder, { recursive: true });
 }
 

@@ -17,12 +17,15 @@ const service = spawn(process.execPath, ['--enable-source-maps', 'dist/main.js']
   stdio: ['ignore', 'pipe', 'inherit'],
 });
 
+// If the service does not start, it has printed the reason.
+process.exitCode = 1;
 for await (const line of createInterface(service.stdout)) {
   const { address } = JSON.parse(line);
   if (address === undefined) continue;
   const text = await (await fetch(`${address}/openapi.yaml`)).text();
   // Tools that read the description from a file need an absolute address.
   writeFileSync('openapi.yaml', text.replace('url: /v1', 'url: http://127.0.0.1:3000/v1'));
+  process.exitCode = 0;
   service.kill();
 }
 rmSync(dataDir, { recursive: true });

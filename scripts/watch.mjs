@@ -1,8 +1,11 @@
 // @ts-check
 // Loaded into the Nest CLI by `npm run dev`, for two cases that its watcher misses.
-import { utimesSync } from 'node:fs';
-import { listFiles, timeOf } from './build.mjs';
+import { statSync, utimesSync } from 'node:fs';
+import { listFiles } from './build.mjs';
 import './end-with-parent.mjs';
+
+/** @param {string} path @returns {number} when the file was written, in milliseconds; 0 if it does not exist */
+const timeOf = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 
 // The watcher starts a moment after the first build. Files that were saved in between are saved again, so that it notices them.
 const startedAtMs = Date.now();

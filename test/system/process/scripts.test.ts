@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import * as fs from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
@@ -9,6 +9,7 @@ import { listFiles } from '../../../scripts/build.mjs';
 import { readProjectFile } from '../../harness/stack/compose-file.js';
 import { resultOf } from '../../harness/processes/command.js';
 import { RawConnection, requestHead } from '../../harness/http/raw-connection.js';
+import { missingSources } from '../../harness/run/source-maps.js';
 import { ProjectCopy } from '../../harness/processes/project-copy.js';
 import { inheritedEnvironment } from '../../harness/service/service.js';
 
@@ -62,29 +63,61 @@ test('npm run cli › writes nothing if the build is current, and builds again i
   expect(filesOf(project.folder)).toEqual(before);
   // Nothing was created and removed again either.
   expect(fs.statSync(project.folder).mtimeMs).toBe(folderChangedMs);
-  fs.renameSync(
-    project.path('src/platform/health/health.controller.ts'),
-    project.path('src/platform/health/renamed.controller.ts'),
-  );
-  expect(version()).toContain('SWC');
-  expect(listFiles(project.path('dist/platform/health'))).toContain('renamed.controller.js');
-}, 120_000);
+  // A copy of the project has files with new times, in any order.
+  const inAMinute = new Date(Date.now() + 60_000);
+  fs.utimesSync(project.path('src/product.ts'), inAMinute, inAMinute);
+  expect(version()).toBe('');
 
-test('npm start › builds the service again after a change of the source, and runs it, in a folder with letters outside of ASCII and characters of patterns', async () => {
+  const changes = [
+    () => fs.renameSync(project!.path(HEALTH), project!.path(`${HEALTH}-renamed.ts`)),
+    () => replaceByAnOldFile(project!.path('src/product.ts')),
+    () => fs.rmSync(project!.path('dist/main.js')),
+  ];
+  for (const change of changes) {
+    change();
+    expect(version()).toContain('SWC');
+  }
+  expect(version()).toBe('');
+}, 240_000);
+
+const HEALTH = 'src/platform/health/health.controller.ts';
+
+/** Changes a file, as a backup that is restored does: it is older than the build. */
+function replaceByAnOldFile(path: string): void {
+  fs.appendFileSync(path, 'export const changed = 1;\n');
+  fs.utimesSync(path, new Date(0), new Date(0));
+}
+
+test('npm start, npm run cli and npm run openapi › build again after a change of the source, in a folder with letters outside of ASCII and characters of patterns, and stacks contain the lines of the sources', async () => {
   project = new ProjectCopy('ünï (cödé) [1] {a} ! + 😀');
-  const file = project.path('src/platform/health/health.controller.ts');
   project.build();
   fs.writeFileSync(project.path('dist/removed.js'), '');
-  fs.appendFileSync(file, "console.log(new Error('changed').stack);\n");
-  const { printed } = start(project, 'npm', 'start');
+  const file = project.path('src/product.ts');
+  const lines = [
+    'function fail() {',
+    "  console.error(new Error('changed').stack);",
+    '}',
+    'fail();',
+  ];
+  fs.appendFileSync(file, lines.map((line) => `${line}\n`).join(''));
   const lineNumber = fs.readFileSync(file, 'utf8').split('\n').length - 1;
-  expect(await printed('health.controller')).toContain(`${file}:${lineNumber}:`);
-  await printed('listening');
+  const frames = [`${file}:${lineNumber - 2}`, `${file}:${lineNumber}`];
+
+  for (const command of ['start', 'run openapi', 'run cli -- --version']) {
+    const { child } = start(project, 'npm', '--silent', ...command.split(' '));
+    const closed = once(child, 'close');
+    const printed = linesOf(child.stderr);
+    await printed('Error: changed');
+    for (const frame of frames) expect(await printed(' at ')).toContain(frame);
+    if (command === 'start') child.kill('SIGTERM');
+    await closed;
+  }
+  expect(fs.existsSync(project.path('openapi.yaml'))).toBe(true);
   const built = listFiles(project.path('dist')).filter((name) => name.endsWith('.js'));
   const code = built.map((name) => fs.readFileSync(join(project!.path('dist'), name), 'utf8'));
-  expect(brokenSourceMaps(project)).toEqual([]);
   expect(code.filter((text) => text.includes(ROOT))).toEqual([]);
   expect(built).not.toContain('removed.js');
+  expect(brokenSourceMaps(project)).toEqual([]);
 }, 240_000);
 
 test('npm start › SIGTERM reaches the service, which stops', async () => {
@@ -98,7 +131,7 @@ test('npm start › SIGTERM reaches the service, which stops', async () => {
 }, 120_000);
 
 test('npm run dev › each way to save a file leads to a new response, also right after the first build, and SIGTERM ends everything, also during a restart', async () => {
-  project = new ProjectCopy();
+  project = new ProjectCopy('ünï (cödé) [1]');
   fs.symlinkSync(join(ROOT, 'node_modules'), project.path('node_modules'));
   const { child, printed } = start(project, 'npm', 'run', 'dev');
   const [catalogue, extra] = [
@@ -189,23 +222,47 @@ test('npm start › without development packages, runs the build that exists, or
   });
 });
 
+test('npm test › leaves out the folders `system`, which npm run test:system runs, wherever the checkout is', () => {
+  project = new ProjectCopy('test/system/ünï (cödé) [1] {a} ! + 😀');
+  const files = ['test/toys/a.test.ts', 'test/toys/system/b.test.ts', 'test/system/c.test.ts'];
+  fs.mkdirSync(project.path('examples'));
+  const harness = 'test/harness/run';
+  fs.cpSync(join(ROOT, harness), project.path(harness), { recursive: true });
+  for (const file of files.map((name) => project!.path(name))) {
+    fs.mkdirSync(dirname(file), { recursive: true });
+    fs.writeFileSync(file, '');
+  }
+  const list = (command: string): string[] => {
+    const options = { cwd: project!.folder, encoding: 'utf8' } as const;
+    const { stdout } = spawnSync('npm', [...command.split(' '), '--listTests'], options);
+    return stdout
+      .trim()
+      .split('\n')
+      .map((path) => relative(project!.folder, path).replaceAll('\\', '/'))
+      .sort();
+  };
+  expect(list('test --silent --')).toEqual(['test/toys/a.test.ts']);
+  expect(list('run --silent test:system --')).toEqual(files.slice(1).sort());
+  expect(list('exec --no jest --')).toEqual([...files].sort());
+  expect(list('exec --no jest -- test/toys/system/b.test.ts')).toEqual(files.slice(1, 2));
+}, 120_000);
+
 /** Returns the sources in the source maps of the build that do not exist. */
 function brokenSourceMaps(project: ProjectCopy): string[] {
   const dist = project.path('dist');
   const maps = listFiles(dist).filter((name) => name.endsWith('.map'));
   expect(maps.length).toBeGreaterThan(100);
-  return maps.flatMap((name) => {
-    const map = join(dist, name);
-    const { sources } = JSON.parse(fs.readFileSync(map, 'utf8')) as { sources: string[] };
-    return sources.filter((source) => !fs.existsSync(join(dirname(map), source)));
-  });
+  return maps.flatMap((name) =>
+    missingSources(join(dist, name.replace(/\.map$/, '')), basename(name)),
+  );
 }
 
 /** Starts the service, which `afterEach` stops. Returns what `linesOf` returns. */
 function start({ folder, dataDir }: ProjectCopy, command: string, ...args: string[]) {
   const settings = { PORT: '0', METRICS_PORT: '', DATA_DIR: join(dataDir, 'data') };
   const env = { ...inheritedEnvironment(), ...settings };
-  const child = spawn(command, args, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'], env });
+  const child = spawn(command, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], env });
+  child.stderr.pipe(process.stderr);
   service = child;
   return { child, printed: linesOf(child.stdout) };
 }
