@@ -145,7 +145,12 @@ describe('the log line of a request', () => {
       connection.socket.resetAndDestroy();
       const line = await lineOf(id).finally(() => lock.release());
       expect(line).toMatchObject({ status: 499, aborted: true, ...ADDRESS });
+      // The handler ends after the connection, which counts nothing more.
+      await list();
       expect(await metric(store.service, counted)).toBe(before + 1);
+      const added =
+        'http_server_request_duration_seconds_count{http_request_method="POST",http_route="/v1/items",http_response_status_code="201"}';
+      expect(await metric(store.service, added)).toBe(NaN);
     },
   );
 

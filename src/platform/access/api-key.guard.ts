@@ -9,6 +9,8 @@ import {
   routeOf,
 } from '../http/request/request-context.js';
 import { IsPublic } from '../http/request/public.decorator.js';
+import { inputOf, type Request } from '../http/request/request.js';
+import { Authenticator } from './authenticator.js';
 
 /**
  * Rejects callers without a valid API key, after PlanThrottlerGuard has counted the request, and what a
@@ -20,17 +22,31 @@ export class ApiKeyGuard implements CanActivate {
   private readonly readOnly = new ServiceError('read_only_api_key');
   private readonly invalid;
 
-  constructor({ product }: Settings) {
+  constructor(
+    { product }: Settings,
+    private readonly authenticator: Authenticator,
+  ) {
     this.invalid = new ServiceError('invalid_api_key', invalidKeyMessage(product.keyPrefix));
   }
 
   /** @throws ServiceError missing_api_key, invalid_api_key, read_only_api_key or service_unavailable */
   canActivate(context: ExecutionContext): boolean {
     const request = requestOf(context);
+    const isPublic = routeMetadata(context, IsPublic) === true;
+    this.check(request, isPublic);
+    // A body or a stream may take longer than a revocation may.
+    inputOf(request).checkCaller = async () => {
+      request.caller = await this.authenticator.identify(request);
+      this.check(request, isPublic);
+    };
+    return true;
+  }
+
+  private check(request: Request, isPublic: boolean): void {
     // UnmatchedController rejects the rest: 404 and 405 take precedence.
     if (exceedsAccess(request) && routeOf(request) !== 'unmatched') throw this.readOnly;
     const { caller } = request;
-    if (caller?.kind === 'key' || routeMetadata(context, IsPublic)) return true;
+    if (caller?.kind === 'key' || isPublic) return;
     if (caller?.reason === 'unavailable') throw databaseUnavailable(caller.cause);
     throw caller?.reason === 'invalid' ? this.invalid : this.missing;
   }

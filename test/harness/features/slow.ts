@@ -7,10 +7,13 @@ import {
   Module,
   Res,
   ServiceUnavailableException,
+  Sse,
   StreamableFile,
 } from '@nestjs/common';
+import { Observable } from 'rxjs';
 import { Public } from '../../../src/platform/http/request/public.decorator.js';
 
+const NO_EVENTS = new Observable<object>(() => undefined);
 const NEVER = new Promise(() => undefined);
 const LARGE_BYTES = 16_777_216;
 const TEXT = 'x'.repeat(LARGE_BYTES - 2);
@@ -50,6 +53,11 @@ class SlowController {
   @Get('payments')
   payments() {
     throw new ServiceUnavailableException('The payment provider is unavailable.');
+  }
+
+  @Sse('events')
+  events() {
+    return NO_EVENTS;
   }
 
   @Public()

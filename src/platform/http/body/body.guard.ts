@@ -27,9 +27,8 @@ import { ArrivingBodies } from './arriving-bodies.js';
 import { parseJson } from './parse-json.js';
 
 /**
- * `application/json` (RFC 9110, section 8.3.1) without charset, with utf-8 or with
- * us-ascii, which is a part of it. Other parameters are
- * allowed. No text can match in two ways, so that matching takes linear time.
+ * `application/json` (RFC 9110, section 8.3.1) without charset, with utf-8, or with us-ascii, which is a
+ * part of it. Other parameters are allowed. No text can match in two ways, so that matching takes linear time.
  */
 const JSON_MEDIA_TYPE =
   /^application\/json[\t ]*(?:;[\t ]*(?:(?:charset=(?:utf-?8|us-ascii|"utf-?8"|"us-ascii")|(?!charset=)[^\s;="]+=(?:[^\s;="]+|"(?:[^"\\]|\\.)*"))[\t ]*)?)*$/i;
@@ -129,7 +128,8 @@ export class BodyGuard implements CanActivate, OnModuleInit {
 /**
  * Reads the JSON body of a request. Returns undefined when it is empty.
  *
- * @throws ServiceError unsupported_media_type, payload_too_large or service_unavailable
+ * @throws ServiceError unsupported_media_type, payload_too_large or service_unavailable, or, after a wait,
+ *   the errors of ApiKeyGuard
  */
 async function readJsonBody(
   request: Request,
@@ -144,8 +144,10 @@ async function readJsonBody(
   const bytes = isComplete
     ? (request.read() as Buffer | null)
     : await receiveBytes(request, arriving, maxBytes);
-  const { failure } = inputOf(request);
+  const { failure, checkCaller } = inputOf(request);
   if (failure) throw failure;
+  // The API key may have been revoked while the service waited for the body.
+  if (!isComplete) await checkCaller?.();
   return bytes?.length ? bytes : undefined;
 }
 

@@ -30,6 +30,8 @@ interface RequestInput {
   isIgnored?: boolean;
   /** The client has not sent its body yet. */
   isAwaited?: boolean;
+  /** Throws if the API key of the request is no longer valid, or does no longer allow it. */
+  checkCaller?: () => Promise<void>;
   /** Why the rest of the body cannot arrive. */
   failure?: ServiceError;
 }

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { Injectable, type NestMiddleware, type OnModuleInit } from '@nestjs/common';
 import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
 import { Settings } from '../../config/settings.js';
+import { hasBody } from '../request/request-context.js';
 import { inputOf, type NextFunction, type Request, type Response } from '../request/request.js';
 import { ResponseHooks } from '../response/response-hooks.js';
 import { watchParser } from './express-messages.js';
@@ -69,7 +70,11 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
       this.closed.stalled++;
       socket.resetAndDestroy();
     });
-    const timer = setInterval(() => this.boundUnsentBytes(), CHECK_INTERVAL_MS).unref();
+    const check = (): void => {
+      this.boundUnsentBytes();
+      this.checkCallers();
+    };
+    const timer = setInterval(check, CHECK_INTERVAL_MS).unref();
     server.once('close', () => clearInterval(timer));
   }
 
@@ -106,7 +111,19 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
   closeEndless(): void {
     for (const socket of this.idle) if (socket.bytesRead === 0) socket.destroy();
     for (const [socket, response] of this.responses)
-      if (response?.getHeader('content-type') === 'text/event-stream') socket.destroy();
+      if (response && isEventStream(response)) socket.destroy();
+  }
+
+  /** Resets the uploads and event streams whose API key is no longer valid. */
+  private checkCallers(): void {
+    for (const [socket, response] of this.responses) {
+      if (!response) continue;
+      const { checkCaller, isAwaited } = inputOf(response.req);
+      // BodyGuard checks the caller of a body that it waits for, and can respond.
+      const isUpload = hasBody(response.req) && !response.req.complete && !isAwaited;
+      if (!checkCaller || !(isUpload || isEventStream(response))) continue;
+      checkCaller().catch(() => socket.resetAndDestroy());
+    }
   }
 
   closeAll(): void {
@@ -164,6 +181,10 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
       socket.resetAndDestroy();
     }
   }
+}
+
+function isEventStream(response: Response): boolean {
+  return response.getHeader('content-type') === 'text/event-stream';
 }
 
 /** Returns whether a response waits for the rest of the request, or for its client to read. */
