@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Command, each, Operator, parseInt64, YES_OPTION } from '#platform';
+import { Command, each, parseInt64Argument, Terminal, YES_OPTION } from '#platform';
 import type { CancelledOrder } from './order.entity.js';
 import { SalesService } from './sales.service.js';
 
@@ -10,16 +10,18 @@ export class OrdersCommands {
   constructor(
     private readonly sales: SalesService,
     private readonly dataSource: DataSource,
-    private readonly operator: Operator,
+    private readonly terminal: Terminal,
   ) {}
 
   @Command('cancel', 'cancel orders, so that their animals are available again', (command) =>
-    command.argument('<ids...>', 'the ids of the orders', each(parseInt64)).option(...YES_OPTION),
+    command
+      .argument('<ids...>', 'the ids of the orders', each(parseInt64Argument))
+      .option(...YES_OPTION),
   )
   async cancel(ids: bigint[], options: { yes?: true }): Promise<CancelledOrder[]> {
-    const { description } = this.operator.database;
+    const { description } = this.terminal.database;
     const effect = `This cancels the orders ${ids.join(', ')} in ${description}.`;
-    await this.operator.confirm(effect, options);
+    await this.terminal.confirm(effect, options);
     return this.dataSource.transaction(() => this.sales.cancel(ids));
   }
 }

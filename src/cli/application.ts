@@ -5,7 +5,7 @@ import { NestFactory } from '@nestjs/core';
 import type { Command } from 'commander';
 import { recordAction } from '../platform/access/administration/operator-actions.repository.js';
 import type { DeclaredCommand } from '../platform/commands/command.decorator.js';
-import { Operator } from '../platform/commands/operator.js';
+import { Terminal } from '../platform/commands/terminal.js';
 import type { DatabaseSettings } from '../platform/config/database-settings.js';
 import { Settings } from '../platform/config/settings.js';
 import { STOP_SIGNALS } from '../platform/config/stop-signals.js';
@@ -65,7 +65,7 @@ export async function runCommand(
     try {
       const { json } = command.opts<{ json?: true }>();
       await printResult(await application.get(provider)[method]?.(...args), json);
-      if (!json) application.get(Operator).notes.forEach((note) => console.error(note));
+      if (!json) application.get(Terminal).notes.forEach((note) => console.error(note));
     } finally {
       await application.close();
     }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { recordAction } from '../platform/access/administration/operator-actions.repository.js';
 import { Command } from '../platform/commands/command.decorator.js';
-import { Operator } from '../platform/commands/operator.js';
+import { Terminal } from '../platform/commands/terminal.js';
 import { Clock } from '../platform/config/clock.js';
 import { Settings } from '../platform/config/settings.js';
 import { findDemo } from '../platform/demo/demo-owner.js';
@@ -20,7 +20,7 @@ export class DbCommands {
   constructor(
     private readonly location: DatabaseLocation,
     private readonly settings: Settings,
-    private readonly operator: Operator,
+    private readonly terminal: Terminal,
     private readonly dataSource: DataSource,
     private readonly clock: Clock,
   ) {}
@@ -66,10 +66,10 @@ export class DbCommands {
     );
     if (problems.length > 0) throw new Error(problems.join('\n'));
     for (const { warnings } of statements) notes.push(...warnings);
-    notes.forEach((note) => this.operator.note(note));
+    notes.forEach((note) => this.terminal.note(note));
     if (statements.length === 0) {
       const names = this.dataSource.entityMetadatas.map(({ name }) => name).join(', ');
-      this.operator.note(
+      this.terminal.note(
         `Nothing to do: the tables are as the entities declare them (${names}). The module of a feature registers its entities with TypeOrmModule.forFeature().`,
       );
       return { file: null };
@@ -90,7 +90,7 @@ export class DbCommands {
       throw new Error(`There is no database in ${database.dataDir}. Set DATA_DIR.`);
     }
     const embedded = await openDatabase({ ...database, connection: undefined });
-    this.operator.note('Not copied: the demo owner and its API keys.');
+    this.terminal.note('Not copied: the demo owner and its API keys.');
     return withDataSource(embedded, database, (source) =>
       withDataSource(location, database, (target) =>
         copyTables(

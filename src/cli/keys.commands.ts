@@ -10,7 +10,7 @@ import type { ApiKey } from '../platform/access/api-key.entity.js';
 import { ACCESSES } from '../platform/access/caller.js';
 import { countUpTo, YES_OPTION } from '../platform/commands/arguments.js';
 import { Command } from '../platform/commands/command.decorator.js';
-import { Operator } from '../platform/commands/operator.js';
+import { Terminal } from '../platform/commands/terminal.js';
 import { limitsOf } from '../platform/config/plans.js';
 import type { BudgetKey, RateLimitDecision } from '../platform/rate-limit/limit-storage.js';
 import { readCounters } from './counters.js';
@@ -36,7 +36,7 @@ export class KeysCommands {
   constructor(
     private readonly keys: KeyAdministration,
     private readonly owners: OwnerAdministration,
-    private readonly operator: Operator,
+    private readonly terminal: Terminal,
   ) {}
 
   @Command('issue', 'issue an API key', (command) => {
@@ -52,7 +52,7 @@ export class KeysCommands {
     const newPlan = plan && storedPlan({ ...options, plan });
     const access = readOnly && 'read';
     const issued = await this.keys.issue(owner, newPlan, { note, access, lifetimeMs });
-    this.operator.note(STORE_KEY);
+    this.terminal.note(STORE_KEY);
     return issuedJson(issued);
   }
 
@@ -66,7 +66,7 @@ export class KeysCommands {
     const { decisions, problem } = await readCounters(records.map(budgetKey));
     if (status === 'banned' && problem !== undefined) throw new Error(problem);
     const listed = records.map((key, index) => keyJson(key, decisions?.[index]));
-    if (records.length > 0) this.operator.note(problem);
+    if (records.length > 0) this.terminal.note(problem);
     return listed.filter((key) => status === undefined || key.status === status);
   }
 
@@ -118,7 +118,7 @@ export class KeysCommands {
   )
   async rotate(id: bigint, { overlap, expiresIn }: Options) {
     const issued = await this.keys.rotate(id, overlap, expiresIn);
-    this.operator.note(STORE_KEY);
+    this.terminal.note(STORE_KEY);
     return issuedJson(issued);
   }
 
@@ -138,15 +138,15 @@ export class KeysCommands {
     const which = key
       ? `key ${id} of ${key.owner.name}`
       : `all keys of ${(await this.owners.get(owner)).name}`;
-    const { description } = this.operator.database;
+    const { description } = this.terminal.database;
     const effect = `This revokes ${which} in ${description}. It cannot be undone.`;
-    await this.operator.confirm(effect, options);
+    await this.terminal.confirm(effect, options);
     const revoked = await this.keys.revoke(id ?? owner);
     if (!key) return revoked.map((record) => keyJson(record));
     const [record = key] = revoked; // The key may have been rotated since the confirmation.
     if (record.successorId !== null) {
       const successor = await this.keys.inspect(record.successorId);
-      this.operator.note(`Its successor, key ${successor.id}, stays ${successor.status}.`);
+      this.terminal.note(`Its successor, key ${successor.id}, stays ${successor.status}.`);
     }
     return keyJson(record);
   }
@@ -158,7 +158,7 @@ export class KeysCommands {
     const { decisions } = await readCounters([budgetKey(await this.keys.inspect(id))]);
     const unbanned = await this.keys.unban(id);
     if (decisions?.[0]?.bannedUntilMs === 0) {
-      this.operator.note(`The key ${id} was not banned.`);
+      this.terminal.note(`The key ${id} was not banned.`);
     }
     return keyJson(unbanned);
   }
@@ -173,7 +173,7 @@ export class KeysCommands {
   async inspect(keyOrId: bigint | string) {
     const key = await this.keys.inspect(keyOrId === '-' ? await firstLine() : keyOrId);
     const { decisions, problem } = await readCounters([budgetKey(key)]);
-    this.operator.note(problem);
+    this.terminal.note(problem);
     const { id, firstKeyId, successorId } = key;
     const lineage = { firstKeyId: firstKeyId ?? id, successorId };
     return { ...keyJson(key, decisions?.[0]), ...limitsOf(key.owner), ...lineage };

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Access } from '../platform/access/caller.js';
-import { countUpTo, parseInt64 } from '../platform/commands/arguments.js';
+import { countUpTo, parseInt64Argument } from '../platform/commands/arguments.js';
 import {
   MAX_CUSTOM_LIMIT,
   type Plan,
@@ -17,7 +17,7 @@ const MAX_DURATION_MS = 36_500 * UNIT_MS.d;
 // All parsers throw InvalidArgumentError.
 
 export function parseId(text: string): bigint {
-  const id = /^\d+$/.test(text) ? parseInt64(text) : 0n;
+  const id = /^\d+$/.test(text) ? parseInt64Argument(text) : 0n;
   if (id > 0n) return id;
   throw new InvalidArgumentError(`Expected an id that \`${PRODUCT.command} keys list\` shows.`);
 }

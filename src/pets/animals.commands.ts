@@ -10,9 +10,9 @@ import {
   exportUsage,
   type ImportOptions,
   importUsage,
-  Operator,
-  parseInt64,
+  parseInt64Argument,
   RowFiles,
+  Terminal,
   YES_OPTION,
 } from '#platform';
 import { AnimalsRepository, type Selection } from './animals.repository.js';
@@ -34,14 +34,14 @@ export class AnimalsCommands {
     private readonly animals: AnimalsRepository,
     private readonly files: RowFiles,
     private readonly dataSource: DataSource,
-    private readonly operator: Operator,
+    private readonly terminal: Terminal,
     private readonly audit: AuditTrail,
   ) {}
 
   @Command('list', 'list animals, the newest first', (command) =>
     command
       .addOption(statusOption())
-      .option('--category <id>', 'the category', parseInt64)
+      .option('--category <id>', 'the category', parseInt64Argument)
       .option('--limit <n>', 'how many at most', countUpTo(MAX_LISTED), 50),
   )
   list(selection: Selection) {
@@ -49,7 +49,7 @@ export class AnimalsCommands {
   }
 
   @Command('show', 'show an animal', (command) =>
-    command.argument('<id>', 'the id of the animal', parseInt64),
+    command.argument('<id>', 'the id of the animal', parseInt64Argument),
   )
   async show(id: bigint) {
     return (await this.existing([id]))[0];
@@ -75,9 +75,9 @@ export class AnimalsCommands {
   @Command('remove', 'remove animals', (command) => command.argument(...IDS).option(...YES_OPTION))
   async remove(ids: bigint[], options: { yes?: true }) {
     const named = (await this.existing(ids)).map(({ id, name }) => `${id} "${name}"`).join(', ');
-    const { description } = this.operator.database;
+    const { description } = this.terminal.database;
     const effect = `This removes ${named} from ${description}. It cannot be undone.`;
-    await this.operator.confirm(effect, options, true);
+    await this.terminal.confirm(effect, options, true);
     return this.dataSource.transaction(async () => {
       await this.animals.lock(ids);
       const removed = await this.existing(ids);
@@ -114,7 +114,7 @@ export class AnimalsCommands {
 }
 
 function parseIds(text: string, previous: bigint[] = []): bigint[] {
-  const ids = new Set([...previous, parseInt64(text)]);
+  const ids = new Set([...previous, parseInt64Argument(text)]);
   if (ids.size <= MAX_IDS) return [...ids];
   throw new InvalidArgumentError(`Expected at most ${MAX_IDS} ids.`);
 }

@@ -110,9 +110,9 @@ export { Command } from './commands/command.decorator.js';
 /** The groups of commands, which `src/commands.ts` lists. */
 export type { CommandGroups } from './commands/command.decorator.js';
 /** Asks the operator for confirmation, and shows notes and progress. */
-export { Operator } from './commands/operator.js';
-/** For `usage`: `command.argument('<ids...>', 'the ids', each(parseInt64)).option(...YES_OPTION)`. */
-export { countUpTo, each, parseInt64, YES_OPTION } from './commands/arguments.js';
+export { Terminal } from './commands/terminal.js';
+/** For `usage`: `command.argument('<ids...>', 'the ids', each(parseInt64Argument)).option(...YES_OPTION)`. */
+export { countUpTo, each, parseInt64Argument, YES_OPTION } from './commands/arguments.js';
 /** Imports and exports the rows of an entity: `rowFiles.import({ name: 'toys', entity: Toy, dto: NewToy }, path, options)`. */
 export { RowFiles } from './files/row-files.js';
 /** The module of `RowFiles`. */

@@ -9,7 +9,7 @@ import {
   type Type,
 } from '@nestjs/common';
 import type { Logger } from 'pino';
-import { Operator } from './commands/operator.js';
+import { Terminal } from './commands/terminal.js';
 import { Clock } from './config/clock.js';
 import type { Product } from './config/product.js';
 import { Settings } from './config/settings.js';
@@ -52,7 +52,7 @@ const provider = <Injected extends unknown[]>(
 @Global()
 @Module({
   providers: [
-    Operator,
+    Terminal,
     provider(Clock, 'clock', [], () => ({ now: Date.now, monotonicMs: () => performance.now() })),
     provider(LOGGER, 'logger', [Settings], async ({ logging }: Settings) => {
       return (await createLog(logging)).logger;
@@ -67,7 +67,7 @@ const provider = <Injected extends unknown[]>(
       makeSchemaCurrent,
     ),
   ],
-  exports: [Operator, Clock, LOGGER, DatabaseLocation, SCHEMA_CURRENT],
+  exports: [Terminal, Clock, LOGGER, DatabaseLocation, SCHEMA_CURRENT],
 })
 export class ProcessModule implements OnApplicationShutdown {
   constructor(

@@ -1,10 +1,10 @@
 import { InvalidArgumentError } from 'commander';
-import { parseInt64 as int64Of } from '../http/validation/int64.pipe.js';
+import { parseInt64 } from '../http/validation/int64.pipe.js';
 
 // Parsers of arguments and options for commander. They throw InvalidArgumentError: a usage error.
 
-export function parseInt64(text: string): bigint {
-  const value = int64Of(text);
+export function parseInt64Argument(text: string): bigint {
+  const value = parseInt64(text);
   if (value !== undefined) return value;
   throw new InvalidArgumentError('Expected an int64.');
 }
@@ -17,7 +17,7 @@ export function countUpTo(max: number): (text: string) => number {
   };
 }
 
-/** Returns a parser for an argument with several values: `.argument('<ids...>', '…', each(parseInt64))`. */
+/** Returns a parser for an argument with several values: `.argument('<ids...>', '…', each(parseInt64Argument))`. */
 export function each<Value>(parse: (text: string) => Value) {
   return (text: string, previous: Value[] = []): Value[] => [...previous, parse(text)];
 }

@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { type Command, Option } from 'commander';
-import { parseInt64 } from '../commands/arguments.js';
+import { parseInt64Argument } from '../commands/arguments.js';
 import { ChangesOf } from '../http/validation/changes-of.js';
 import { choicesOf, toDto } from '../http/validation/dto-validation.pipe.js';
 import { columnType, entityProperties, parserOf } from './row-properties.js';
@@ -46,6 +46,6 @@ function propertyOption(dto: Type<object>, entity: Type, property: string) {
   const choices = choicesOf(dto, property);
   const type = columnType(entity, property);
   if (choices) option.choices(choices);
-  else option.argParser(type === 'bigint' ? parseInt64 : parserOf(type));
+  else option.argParser(type === 'bigint' ? parseInt64Argument : parserOf(type));
   return { property, option };
 }

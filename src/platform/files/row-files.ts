@@ -1,7 +1,7 @@
 import { Injectable, type Type } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { AuditTrail } from '../access/administration/operator-actions.repository.js';
-import { Operator } from '../commands/operator.js';
+import { Terminal } from '../commands/terminal.js';
 import { copyOutput } from '../database/copy/copy-output.js';
 import { ServiceError } from '../errors/service-error.js';
 import { toDto } from '../http/validation/dto-validation.pipe.js';
@@ -29,7 +29,7 @@ export interface FileRows<Dto extends object> {
 export class RowFiles {
   constructor(
     private readonly dataSource: DataSource,
-    private readonly operator: Operator,
+    private readonly terminal: Terminal,
     private readonly audit: AuditTrail,
   ) {}
 
@@ -101,14 +101,14 @@ export class RowFiles {
         if (lines % BATCH > 0) continue;
         if (invalid === 0) await keep(batch);
         batch = [];
-        this.operator.progress(`${lines} lines`);
+        this.terminal.progress(`${lines} lines`);
       }
     } catch (error) {
       if (!(error instanceof UnreadableLine)) throw error;
       const summary = 'Nothing was added, because the file cannot be read to its end';
       throw new Error([summary, ...reports, error.message].join('\n'), { cause: error });
     } finally {
-      this.operator.progress();
+      this.terminal.progress();
     }
     if (invalid > MAX_REPORTED) reports.push(`and ${invalid - MAX_REPORTED} more`);
     const summary = `Nothing was added. Invalid lines: ${invalid} of ${lines}`;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
-import { AuditTrail, Command, countUpTo, Operator, queryRows, YES_OPTION } from '#platform';
+import { AuditTrail, Command, countUpTo, queryRows, Terminal, YES_OPTION } from '#platform';
 
 const INSERT = `
   INSERT INTO items (name, category_id, status)
@@ -11,7 +11,7 @@ const INSERT = `
 export class SeedItems {
   constructor(
     private readonly manager: EntityManager,
-    private readonly operator: Operator,
+    private readonly terminal: Terminal,
     private readonly audit: AuditTrail,
   ) {}
 
@@ -25,8 +25,8 @@ export class SeedItems {
     { createsDatabase: true },
   )
   async seed({ items, ...options }: { items: number; yes?: true }) {
-    const { description } = this.operator.database;
-    await this.operator.confirm(`This adds ${items} items to ${description}.`, options);
+    const { description } = this.terminal.database;
+    await this.terminal.confirm(`This adds ${items} items to ${description}.`, options);
     await this.audit.record('items seed', { requested: { items } });
     await queryRows(this.manager, INSERT, [items]);
     await queryRows(this.manager, 'ANALYZE items');

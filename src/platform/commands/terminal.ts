@@ -4,9 +4,9 @@ import { Injectable } from '@nestjs/common';
 import { DatabaseLocation } from '../database/database-location.js';
 import { printable } from './printable.js';
 
-/** The operator who runs a command: asks for confirmation and informs on standard error. */
+/** The terminal of the operator: asks for confirmation, and shows notes and progress on standard error. */
 @Injectable()
-export class Operator {
+export class Terminal {
   /** Lines that are printed after the result, unless it is JSON. */
   readonly notes: string[] = [];
 
