@@ -17,7 +17,7 @@ export class Order {
 
   /** The owner that bought the animal. */
   @ApiHideProperty()
-  @Column('bigint', { name: 'owner_id' })
+  @Column('bigint', { name: 'owner_id', select: false })
   ownerId!: bigint;
 
   // By name, because a feature does not import the entities of another one.
@@ -37,7 +37,7 @@ export class Order {
   confirmedAt!: Date | null;
 
   @ApiHideProperty()
-  @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
+  @Column('timestamptz', { name: 'created_at', default: () => 'now()', select: false })
   createdAt!: Date;
 }
 
@@ -46,6 +46,3 @@ export interface CancelledOrder {
   orderId: bigint;
   petId: bigint;
 }
-
-/** The properties of an order that its owner may see. */
-export type PublicOrder = Pick<Order, 'id' | 'petId' | 'confirmedAt'>;

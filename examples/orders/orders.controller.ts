@@ -4,7 +4,7 @@ import { Throttle } from '@nestjs/throttler';
 import { ApiErrors, Caller, IdempotencyKey, INT64, Int64Pipe } from '#platform';
 import { NewOrder } from './dto/new-order.dto.js';
 import { PET_NOT_FOUND } from '../pets/pets.errors.js';
-import { Order, type PublicOrder } from './order.entity.js';
+import { Order } from './order.entity.js';
 import { ORDER_NOT_FOUND, orderNotFound, PET_SOLD } from './orders.errors.js';
 import { OrdersService } from './orders.service.js';
 
@@ -25,7 +25,7 @@ export class OrdersController {
     @Body() order: NewOrder,
     @Caller() caller: Caller,
     @IdempotencyKey() idempotencyKey?: IdempotencyKey,
-  ): Promise<PublicOrder> {
+  ): Promise<Order> {
     return this.orders.add(order, caller, idempotencyKey);
   }
 
@@ -45,7 +45,7 @@ export class OrdersController {
   getOrder(
     @Param('orderId', new Int64Pipe(orderNotFound)) orderId: bigint,
     @Caller() caller: Caller,
-  ): Promise<PublicOrder> {
+  ): Promise<Order> {
     return this.orders.get(orderId, caller);
   }
 }

@@ -1,14 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
 import { EntityManager } from 'typeorm';
-import { queryRows } from '#platform';
-import type { CancelledOrder, PublicOrder } from './order.entity.js';
-
-/** The columns that callers may see. */
-const COLUMNS = 'id, pet_id AS "petId", confirmed_at AS "confirmedAt"';
-
-const FIND = `SELECT ${COLUMNS} FROM orders WHERE id = $1 AND owner_id = $2`;
-
-const INSERT = `INSERT INTO orders (pet_id, owner_id) VALUES ($1, $2) RETURNING ${COLUMNS}`;
+import { PipelinedRepository, queryRows } from '#platform';
+import { type CancelledOrder, Order } from './order.entity.js';
 
 /** Waits for another transaction that changes the animal, and then sees its status. */
 const MARK_SOLD = `UPDATE pets SET status = 'sold' WHERE id = $1 AND status <> 'sold' RETURNING id`;
@@ -24,18 +18,19 @@ const CANCEL = `
 /** The orders in PostgreSQL. */
 @Injectable()
 export class OrdersRepository {
-  constructor(private readonly manager: EntityManager) {}
+  constructor(
+    @InjectRepository(Order) private readonly orders: PipelinedRepository<Order>,
+    private readonly manager: EntityManager,
+  ) {}
 
   /** Returns an order of this owner, or null. */
-  async findOf(ownerId: bigint, id: bigint): Promise<PublicOrder | null> {
-    const [order] = await queryRows<PublicOrder>(this.manager, FIND, [id, ownerId]);
+  async findOf(ownerId: bigint, id: bigint): Promise<Order | null> {
+    const [order] = await this.orders.selectRows('WHERE id = $1 AND owner_id = $2', [id, ownerId]);
     return order ?? null;
   }
 
-  async insert(petId: bigint, ownerId: bigint): Promise<PublicOrder> {
-    const rows = await queryRows<PublicOrder>(this.manager, INSERT, [petId, ownerId]);
-    const [order] = rows as [PublicOrder];
-    return order;
+  insert(petId: bigint, ownerId: bigint): Promise<Order> {
+    return this.orders.insertRow({ petId, ownerId });
   }
 
   /** Returns whether there was an animal with this id that was not sold. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { type Caller, Idempotency, type IdempotencyKey } from '#platform';
 import type { NewOrder } from './dto/new-order.dto.js';
-import type { PublicOrder } from './order.entity.js';
+import type { Order } from './order.entity.js';
 import { orderNotFound } from './orders.errors.js';
 import { OrdersRepository } from './orders.repository.js';
 import { SalesService } from './sales.service.js';
@@ -23,8 +23,8 @@ export class OrdersService {
    * @throws ServiceError pet_not_found; conflict if the animal is sold; idempotency_key_reused or
    *   idempotency_key_in_progress
    */
-  add(order: NewOrder, { ownerId }: Caller, idempotencyKey?: IdempotencyKey): Promise<PublicOrder> {
-    const sell = (): Promise<PublicOrder> => this.sales.sell(order.petId, ownerId);
+  add(order: NewOrder, { ownerId }: Caller, idempotencyKey?: IdempotencyKey): Promise<Order> {
+    const sell = (): Promise<Order> => this.sales.sell(order.petId, ownerId);
     if (idempotencyKey === undefined) return this.dataSource.transaction(sell);
     return this.idempotency.once(
       { ownerId, key: idempotencyKey, operation: 'createOrder', content: order },
@@ -33,7 +33,7 @@ export class OrdersService {
   }
 
   /** Returns an order of the caller. @throws ServiceError not_found */
-  async get(id: bigint, { ownerId }: Caller): Promise<PublicOrder> {
+  async get(id: bigint, { ownerId }: Caller): Promise<Order> {
     const order = await this.orders.findOf(ownerId, id);
     if (!order) throw orderNotFound();
     return order;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AuditTrail, Events } from '#platform';
 import { PetsService } from '../pets/pets.service.js';
 import { ORDER_CREATED, type OrderCreated } from './order-created.js';
-import type { CancelledOrder, PublicOrder } from './order.entity.js';
+import type { CancelledOrder, Order } from './order.entity.js';
 import { orderNotFound, petSold } from './orders.errors.js';
 import { OrdersRepository } from './orders.repository.js';
 
@@ -21,7 +21,7 @@ export class SalesService {
    *
    * @throws ServiceError pet_not_found, or conflict if the animal is sold
    */
-  async sell(petId: bigint, ownerId: bigint): Promise<PublicOrder> {
+  async sell(petId: bigint, ownerId: bigint): Promise<Order> {
     if (!(await this.orders.markSold(petId))) {
       await this.pets.get(petId);
       throw petSold();

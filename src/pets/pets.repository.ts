@@ -4,7 +4,10 @@ import { PipelinedRepository } from '#platform';
 import type { NewPet } from './dto/new-pet.dto.js';
 import { Pet, type PetStatus } from './pet.entity.js';
 
-/** A page is one range of the index of both columns (docs/decisions/0002). */
+/**
+ * Compares (status, id) instead of `status = $3`: for an equality, the planner may walk the primary key
+ * and skip any number of animals with other statuses. A page is one range of the index of both columns.
+ */
 const OF_STATUS = `
   WHERE (status, id) > ($3, $1) AND (status, id) <= ($3, 9223372036854775807)
   ORDER BY status, id LIMIT $2`;
