@@ -77,8 +77,9 @@ function build() {
   fs.writeFileSync(configFile, JSON.stringify(config));
   const cli = createRequire(import.meta.url).resolve('@nestjs/cli/bin/nest.js');
   const args = [cli, 'build', '--config', relative(ROOT, configFile)];
-  // Standard output belongs to the command that follows.
-  const { status } = spawnSync(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 2, 2] });
+  // Only errors are printed, and not on standard output, which belongs to the command that follows.
+  const env = { ...process.env, npm_config_loglevel: 'silent' };
+  const { status } = spawnSync(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 2, 2], env });
   fs.rmSync(configFile);
   if (status !== 0) process.exit(1);
   // Sorted, so that a source map is written after its program, and an interrupted build is not current.
@@ -110,7 +111,10 @@ export function ensureBuild() {
     try {
       build();
     } catch (error) {
-      exit(`The build failed: ${/** @type {Error} */ (error).message}`);
+      const { code = '', message } = /** @type {NodeJS.ErrnoException} */ (error);
+      const isReadOnly = ['EACCES', 'EPERM', 'EROFS'].includes(code);
+      const remedy = isReadOnly ? `. Run \`npm run build\` as the user who owns ${ROOT}` : '';
+      exit(`The build failed: ${message}${remedy}`);
     }
   } else if (fs.existsSync(join(DIST, 'main.js'))) {
     const remedy = 'Run `npm ci --include=dev && npm run build`.';
