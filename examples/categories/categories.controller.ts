@@ -3,36 +3,31 @@ import {
   Controller,
   Delete,
   Get,
-  Headers,
   HttpCode,
   Param,
   Patch,
   Post,
   Put,
   Query,
-  UseInterceptors,
 } from '@nestjs/common';
 import {
   ApiCreatedResponse,
-  ApiHeader,
   ApiNoContentResponse,
   ApiOkResponse,
   ApiOperation,
   ApiParam,
 } from '@nestjs/swagger';
-import { ApiErrors, ApiPage, INT64, Int64Pipe, type Page, PageQuery } from '#platform';
+import { ApiErrors, ApiPage, IfMatch, INT64, Int64Pipe, type Page, PageQuery } from '#platform';
 import {
   CATEGORY_NAME_TAKEN,
   CATEGORY_NOT_FOUND,
   categoryNotFound,
-  VERSION_CHANGED,
-  VERSION_REQUIRED,
+  IF_MATCH_REQUIRED,
 } from './categories.errors.js';
 import { CategoriesService } from './categories.service.js';
-import { Category, type PublicCategory, type VersionedCategory } from './category.entity.js';
+import { Category } from './category.entity.js';
 import { CategoryChanges } from './dto/category-changes.dto.js';
 import { NewCategory } from './dto/new-category.dto.js';
-import { VersionTagInterceptor } from './version-tag.interceptor.js';
 
 /** Text that is not an int64 identifies no category. */
 const CATEGORY_ID = new Int64Pipe(categoryNotFound);
@@ -55,12 +50,11 @@ export class CategoriesController {
   })
   @ApiPage(Category, 'A page of categories.')
   @ApiErrors('invalid_cursor')
-  listCategories(@Query() query: PageQuery): Promise<Page<PublicCategory>> {
+  listCategories(@Query() query: PageQuery): Promise<Page<Category>> {
     return this.categories.list(query);
   }
 
   @Post()
-  @UseInterceptors(VersionTagInterceptor)
   @ApiOperation({
     operationId: 'createCategory',
     summary: 'Add a category',
@@ -68,12 +62,11 @@ export class CategoriesController {
   })
   @ApiCreatedResponse({ type: Category, description: 'The category with its assigned id.' })
   @ApiErrors({ conflict: CATEGORY_NAME_TAKEN })
-  createCategory(@Body() category: NewCategory): Promise<VersionedCategory> {
+  createCategory(@Body() category: NewCategory): Promise<Category> {
     return this.categories.add(category);
   }
 
   @Get(':categoryId')
-  @UseInterceptors(VersionTagInterceptor)
   @ApiOperation({
     operationId: 'getCategory',
     summary: 'Get a category',
@@ -82,34 +75,28 @@ export class CategoriesController {
   @ApiCategoryId()
   @ApiOkResponse({ type: Category, description: 'The category.' })
   @ApiErrors({ not_found: CATEGORY_NOT_FOUND })
-  getCategory(@Param('categoryId', CATEGORY_ID) categoryId: bigint): Promise<VersionedCategory> {
+  getCategory(@Param('categoryId', CATEGORY_ID) categoryId: bigint): Promise<Category> {
     return this.categories.get(categoryId);
   }
 
   @Put(':categoryId')
-  @UseInterceptors(VersionTagInterceptor)
   @ApiOperation({
     operationId: 'replaceCategory',
     summary: 'Replace a category',
     description: 'Replaces the category if it has not changed since the caller got its `ETag`.',
   })
   @ApiCategoryId()
-  @ApiHeader({ name: 'If-Match', required: true, description: 'The `ETag` of the category.' })
   @ApiOkResponse({ type: Category, description: 'The new category.' })
-  @ApiErrors(VERSION_REQUIRED, VERSION_CHANGED, {
-    not_found: CATEGORY_NOT_FOUND,
-    conflict: CATEGORY_NAME_TAKEN,
-  })
+  @ApiErrors(IF_MATCH_REQUIRED, { not_found: CATEGORY_NOT_FOUND, conflict: CATEGORY_NAME_TAKEN })
   replaceCategory(
     @Param('categoryId', CATEGORY_ID) categoryId: bigint,
     @Body() category: NewCategory,
-    @Headers('If-Match') ifMatch?: string,
-  ): Promise<VersionedCategory> {
+    @IfMatch() ifMatch?: IfMatch,
+  ): Promise<Category> {
     return this.categories.replace(categoryId, category, ifMatch);
   }
 
   @Patch(':categoryId')
-  @UseInterceptors(VersionTagInterceptor)
   @ApiOperation({
     operationId: 'updateCategory',
     summary: 'Change a category',
@@ -121,8 +108,9 @@ export class CategoriesController {
   updateCategory(
     @Param('categoryId', CATEGORY_ID) categoryId: bigint,
     @Body() changes: CategoryChanges,
-  ): Promise<VersionedCategory> {
-    return this.categories.change(categoryId, changes);
+    @IfMatch() ifMatch?: IfMatch,
+  ): Promise<Category> {
+    return this.categories.change(categoryId, changes, ifMatch);
   }
 
   @Delete(':categoryId')
@@ -135,7 +123,10 @@ export class CategoriesController {
   @ApiCategoryId()
   @ApiNoContentResponse({ description: 'The category is deleted.' })
   @ApiErrors({ not_found: CATEGORY_NOT_FOUND })
-  deleteCategory(@Param('categoryId', CATEGORY_ID) categoryId: bigint): Promise<void> {
-    return this.categories.remove(categoryId);
+  deleteCategory(
+    @Param('categoryId', CATEGORY_ID) categoryId: bigint,
+    @IfMatch() ifMatch?: IfMatch,
+  ): Promise<void> {
+    return this.categories.remove(categoryId, ifMatch);
   }
 }

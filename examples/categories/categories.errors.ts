@@ -3,15 +3,10 @@ import { type FeatureError, ServiceError } from '#platform';
 /** The public messages, also used by the interface description. */
 export const CATEGORY_NOT_FOUND = 'No category has this identifier.';
 export const CATEGORY_NAME_TAKEN = 'A category with this name already exists.';
-export const VERSION_REQUIRED = {
+export const IF_MATCH_REQUIRED = {
   code: 'precondition_required',
   status: 428,
   when: 'Send the ETag of the category as If-Match.',
-} as const satisfies FeatureError;
-export const VERSION_CHANGED = {
-  code: 'precondition_failed',
-  status: 412,
-  when: 'The category has changed since you got it. Get it again.',
 } as const satisfies FeatureError;
 
 export function categoryNotFound(): ServiceError {

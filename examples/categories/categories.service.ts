@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { type Page, PageCursor, type PageQuery, ServiceError } from '#platform';
-import { categoryNotFound, VERSION_CHANGED, VERSION_REQUIRED } from './categories.errors.js';
+import { DataSource } from 'typeorm';
+import { type IfMatch, type Page, PageCursor, type PageQuery, ServiceError } from '#platform';
+import { categoryNotFound, IF_MATCH_REQUIRED } from './categories.errors.js';
 import { CategoriesRepository } from './categories.repository.js';
-import type { PublicCategory, VersionedCategory } from './category.entity.js';
+import type { Category } from './category.entity.js';
 import type { CategoryChanges } from './dto/category-changes.dto.js';
 import type { NewCategory } from './dto/new-category.dto.js';
-import { versionsIn } from './version-tag.interceptor.js';
 
 /** The name alone identifies a category. */
 const BY_NAME = new PageCursor('text');
@@ -13,10 +13,13 @@ const BY_NAME = new PageCursor('text');
 /** The operations on categories. */
 @Injectable()
 export class CategoriesService {
-  constructor(private readonly categories: CategoriesRepository) {}
+  constructor(
+    private readonly categories: CategoriesRepository,
+    private readonly dataSource: DataSource,
+  ) {}
 
   /** Returns a page in ascending order of name. @throws ServiceError invalid_cursor */
-  async list(query: PageQuery): Promise<Page<PublicCategory>> {
+  async list(query: PageQuery): Promise<Page<Category>> {
     const [afterName] = BY_NAME.positionOf(query) ?? [''];
     // One row more than the page holds shows whether another page follows.
     const categories = await this.categories.list(afterName, query.limit + 1);
@@ -24,12 +27,12 @@ export class CategoriesService {
   }
 
   /** @throws ServiceError conflict if another category has the name */
-  add(category: NewCategory): Promise<VersionedCategory> {
+  add(category: NewCategory): Promise<Category> {
     return this.categories.insert(category);
   }
 
   /** @throws ServiceError not_found */
-  async get(id: bigint): Promise<VersionedCategory> {
+  async get(id: bigint): Promise<Category> {
     const category = await this.categories.findById(id);
     if (!category) throw categoryNotFound();
     return category;
@@ -38,27 +41,42 @@ export class CategoriesService {
   /**
    * Replaces a category that nobody has changed since the caller got it.
    *
-   * @param ifMatch the header `If-Match`
    * @throws ServiceError precondition_required, precondition_failed, not_found, or conflict if another
    *   category has the name
    */
-  async replace(id: bigint, category: NewCategory, ifMatch?: string): Promise<VersionedCategory> {
-    if (ifMatch === undefined) throw new ServiceError(VERSION_REQUIRED);
-    const isReplaced = await this.categories.replace(id, category, versionsIn(ifMatch));
-    const current = await this.get(id);
-    if (!isReplaced) throw new ServiceError(VERSION_CHANGED);
-    return current;
+  async replace(
+    id: bigint,
+    { name, description = null }: NewCategory,
+    ifMatch?: IfMatch,
+  ): Promise<Category> {
+    if (!ifMatch) throw new ServiceError(IF_MATCH_REQUIRED);
+    return this.change(id, { name, description }, ifMatch);
   }
 
-  /** @throws ServiceError not_found, or conflict if another category has the name */
-  async change(id: bigint, changes: CategoryChanges): Promise<VersionedCategory> {
-    const category = await this.categories.update(id, changes);
+  /**
+   * Changes the given properties.
+   *
+   * @throws ServiceError precondition_failed, not_found, or conflict if another category has the name
+   */
+  change(id: bigint, changes: CategoryChanges, ifMatch?: IfMatch): Promise<Category> {
+    return this.dataSource.transaction(async () => {
+      const category = await this.lock(id, ifMatch);
+      return this.categories.save(Object.assign(category, changes));
+    });
+  }
+
+  /** @throws ServiceError precondition_failed or not_found */
+  remove(id: bigint, ifMatch?: IfMatch): Promise<void> {
+    return this.dataSource.transaction(async () => {
+      await this.categories.delete(await this.lock(id, ifMatch));
+    });
+  }
+
+  /** Locks a category, and then compares it: of two callers with the same ETag, one succeeds. */
+  private async lock(id: bigint, ifMatch?: IfMatch): Promise<Category> {
+    const category = await this.categories.lockById(id);
     if (!category) throw categoryNotFound();
+    ifMatch?.check(category);
     return category;
-  }
-
-  /** @throws ServiceError not_found */
-  async remove(id: bigint): Promise<void> {
-    if (!(await this.categories.delete(id))) throw categoryNotFound();
   }
 }

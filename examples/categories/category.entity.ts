@@ -1,5 +1,5 @@
 import { ApiHideProperty, ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { Check, Column, Entity, Index, PrimaryGeneratedColumn, VersionColumn } from 'typeorm';
+import { Check, Column, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
 import { INT64 } from '#platform';
 
 /** A category of animals. */
@@ -39,17 +39,7 @@ export class Category {
   @Column('text', { nullable: true })
   description!: string | null;
 
-  /** TypeORM sets it to 1, and increments it with every change. */
   @ApiHideProperty()
-  @VersionColumn()
-  version!: number;
-
-  @ApiHideProperty()
-  @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
+  @Column('timestamptz', { name: 'created_at', default: () => 'now()', select: false })
   createdAt!: Date;
 }
-
-/** The properties of a category that callers may see. */
-export type PublicCategory = Pick<Category, 'id' | 'name' | 'description'>;
-
-export type VersionedCategory = PublicCategory & Pick<Category, 'version'>;

@@ -88,8 +88,10 @@ export { PipelinedStatements } from './database/pipelining/pipelined-statements.
 /** Yields the output of COPY: `yield* copyOutput(dataSource, 'COPY toys TO STDOUT (FORMAT csv)')`. */
 export { copyOutput } from './database/copy/copy-output.js';
 
-// --- Retries and events ----------------------------------------------------------------------------
+// --- Conditions, retries and events ----------------------------------------------------------------------------
 
+/** The `If-Match` of a request that changes something: `@IfMatch() ifMatch?: IfMatch`. */
+export { IfMatch } from './http/response/if-match.js';
 /** Executes a request once, however often it is sent with the same key. */
 export { Idempotency } from './idempotency/idempotency.js';
 /** The `Idempotency-Key` of a request: `add(@IdempotencyKey() key?: IdempotencyKey)`. */

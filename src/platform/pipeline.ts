@@ -5,6 +5,7 @@ import { IdentifyCallerGuard } from './access/identify-caller.guard.js';
 import { BodyGuard } from './http/body/body.guard.js';
 import { RequestContextMiddleware } from './http/request/request-context.middleware.js';
 import { ErrorFilter } from './http/response/error.filter.js';
+import { IfMatchGuard } from './http/response/if-match.guard.js';
 import { ResponseDeadline } from './http/response/response-deadline.js';
 import type { ResponseObserver } from './http/response/response-hooks.js';
 import { CorsMiddleware } from './http/routing/cors.middleware.js';
@@ -50,6 +51,8 @@ export const GUARDS: readonly Type<CanActivate>[] = [
   ApiKeyGuard,
   // 400 for a malformed Idempotency-Key.
   IdempotencyKeyGuard,
+  // 400 for a malformed If-Match, or if the handler would ignore it.
+  IfMatchGuard,
   // 415, 413, 400 or 503 for a body that cannot be read. No body is read before this step. From now
   // on, 503 if the handler sends no response in time.
   BodyGuard,

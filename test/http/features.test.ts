@@ -101,6 +101,96 @@ describe('an ETag that a handler sets', () => {
   });
 });
 
+describe('If-Match on a route of a feature', () => {
+  const PATH = '/v1/document';
+  const JSON_TYPE = { 'Content-Type': 'application/json' };
+  const METHODS = ['PUT', 'PATCH', 'DELETE'];
+  const send = (method: string, ifMatch: string | string[], path = PATH) =>
+    store.api.send(path, {
+      method,
+      headers: { 'If-Match': ifMatch, ...(method !== 'DELETE' && JSON_TYPE) },
+      body: method === 'DELETE' ? undefined : '{}',
+    });
+  const tagNow = async () => (await store.api.get(PATH)).headers.etag!;
+  const withTag = (form: string | string[], tag: string) =>
+    Array.isArray(form) ? form.map((value) => value.replace('TAG', tag)) : form.replace('TAG', tag);
+
+  it.each<string | string[]>([
+    ...['TAG', '*', '"other", TAG', 'TAG,W/"a"', 'W/"a,b" ,\t"", , TAG', ',TAG', '"\u00e9#", TAG'],
+    ['"other"', 'TAG'],
+  ])('%j lists the ETag of the GET: the change is made, once', async (form) => {
+    for (const method of METHODS) {
+      const tag = await tagNow();
+      expect(await send(method, withTag(form, tag))).toMatchObject({ status: 200 });
+      expect(await tagNow()).not.toBe(tag);
+      if (form !== '*') {
+        expectError(await send(method, withTag(form, tag)), 412, 'precondition_failed');
+      }
+    }
+  });
+
+  it.each(['"other"', 'W/TAG', 'W/TAG, "other"', '""', '"*"', '"x,TAG', '"a", W/"TAG'])(
+    '412 without a change when it is %s, because a weak tag matches nothing',
+    async (form) => {
+      const tag = await tagNow();
+      const value = form.includes('"TAG') ? form.replace('TAG', tag.slice(1)) : withTag(form, tag);
+      const sent = form === '"x,TAG' ? `"x,${tag.slice(1)}` : value;
+      for (const method of METHODS)
+        expectError(await send(method, sent), 412, 'precondition_failed');
+      expect(await tagNow()).toBe(tag);
+    },
+  );
+
+  it.each([
+    '',
+    ',',
+    'OPAQUE',
+    '"OPAQUE',
+    'OPAQUE"',
+    '*, TAG',
+    '**',
+    "'a'",
+    '"a" TAG',
+    'w/"a"',
+    '"a b"',
+  ])('400 without a change when it is %j', async (form) => {
+    const tag = await tagNow();
+    const sent = form.replace('TAG', tag).replace('OPAQUE', tag.slice(1, -1));
+    for (const method of METHODS) {
+      expect(expectError(await send(method, sent), 400, 'invalid_request')).toContain('If-Match');
+    }
+    expect(await tagNow()).toBe(tag);
+  });
+
+  it.each(['TAG', '*', '"other"', 'x'])(
+    'POST › 400 when it is %s and the handler would ignore it, before the body is read',
+    async (form) => {
+      const tag = await tagNow();
+      for (const body of ['{}', '{"malformed']) {
+        const headers = { ...JSON_TYPE, 'If-Match': form.replace('TAG', tag) };
+        const response = await store.api.send(PATH, { method: 'POST', headers, body });
+        const message = expectError(response, 400, 'invalid_request');
+        expect(message).toContain('does not support If-Match');
+      }
+      expect(await tagNow()).toBe(tag);
+    },
+  );
+
+  it('is left to a handler that declares @Headers()', async () => {
+    expect((await send('PUT', 'W/"1"', `${PATH}/own`)).json).toEqual({ ifMatch: 'W/"1"' });
+  });
+
+  it('does not change the response to a read, or of an unknown path, method or caller', async () => {
+    expect(await store.api.get(PATH, { 'If-Match': '"other"' })).toMatchObject({ status: 200 });
+    expectError(await send('PUT', '"other"', '/v1/nothing'), 404, 'route_not_found');
+    expectError(await send('PUT', 'x', '/v1/values/csv'), 405, 'method_not_allowed');
+    expect(await send('OPTIONS', '"other"')).toMatchObject({ status: 204 });
+    const headers = { 'If-Match': 'x' };
+    const anonymous = await store.anonymous.send(PATH, { method: 'POST', headers });
+    expectError(anonymous, 401, 'missing_api_key');
+  });
+});
+
 describe('a list of a feature', () => {
   it.each([
     ['enveloped', '{"data":{"count":1,"rows":[{"id":1}]}}'],

@@ -360,6 +360,12 @@ describe('the interface description of the routes of a feature', () => {
     ['GET /probes/{probeId}', 304, '/v1/probes/1', { headers: { 'If-None-Match': '*' } }],
     ['GET /probes/{probeId}', 404, '/v1/probes/0'],
     ['DELETE /probes/{probeId}', 204, '/v1/probes/1', { method: 'DELETE' }],
+    [
+      'DELETE /probes/{probeId}',
+      412,
+      '/v1/probes/1',
+      { method: 'DELETE', headers: { 'If-Match': '"other"' } },
+    ],
     ['POST /probes', 201, '/v1/probes', { method: 'POST', body: '{"name":"Rope"}' }],
     ['POST /probes', 400, '/v1/probes', { method: 'POST', body: '{' }],
     ['POST /probes', 409, '/v1/probes', { method: 'POST', body: '{"name":"Ball"}' }],
@@ -380,6 +386,19 @@ describe('the interface description of the routes of a feature', () => {
     }
   });
 
+  it('has 412 for the operations that support If-Match, and for no other', () => {
+    for (const [name, { parameters = [], responses }] of description.operations()) {
+      const isSupported = parameters.some(
+        (parameter) => 'name' in parameter && parameter.name === 'If-Match',
+      );
+      expect([name, '412' in responses]).toEqual([name, isSupported]);
+    }
+    expect(description.operation('POST /pets').responses).not.toHaveProperty('412');
+    expect(description.operation('DELETE /probes/{probeId}').parameters).toContainEqual(
+      expect.objectContaining({ name: 'If-Match', in: 'header', required: false }),
+    );
+  });
+
   it('has the codes that a route declares, in addition to those of the service', () => {
     const name = 'POST /probes/{probeId}/sale';
     const { content } = description.response(name, 409);
@@ -389,7 +408,7 @@ describe('the interface description of the routes of a feature', () => {
       expect.objectContaining({ name: 'Idempotency-Key', in: 'header' }),
     );
     const { enum: all } = description.document.components.schemas.Error.properties.code;
-    expect(all).toEqual(expect.arrayContaining(['not_found', 'conflict']));
+    expect(all).toEqual(expect.arrayContaining(['not_found', 'conflict', 'precondition_failed']));
     expect(all).not.toContain('SUMMER');
   });
 });

@@ -10,7 +10,6 @@ export class CreateCategories1795392000000 implements MigrationInterface {
           CONSTRAINT categories_name_check CHECK (char_length(name) BETWEEN 1 AND 100),
         description text
           CONSTRAINT categories_description_check CHECK (char_length(description) BETWEEN 1 AND 1000),
-        version     integer     NOT NULL,
         created_at  timestamptz NOT NULL DEFAULT now()
       )`);
     // Serves the list too: its pages are ranges of this index.

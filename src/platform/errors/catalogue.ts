@@ -72,6 +72,10 @@ export const ERRORS = {
   },
   forbidden: { status: 403, when: 'The caller may not use this operation or resource.' },
   not_found: { status: 404, when: 'The resource does not exist.' },
+  precondition_failed: {
+    status: 412,
+    when: 'The resource has changed since you got this ETag. Get it again.',
+  },
   conflict: { status: 409, when: 'The request conflicts with the state of the resource.' },
 } as const satisfies Record<string, Omit<FeatureError, 'code'>>;
 
@@ -81,7 +85,7 @@ export const UNSUPPORTED_EXPECT = 'Unsupported Expect header. Only 100-continue 
 
 /** The codes that the interface description always lists. Features often send the others. */
 export const SERVICE_CODES = Object.keys(ERRORS).filter(
-  (code) => !['forbidden', 'not_found', 'conflict'].includes(code),
+  (code) => !['forbidden', 'not_found', 'conflict', 'precondition_failed'].includes(code),
 );
 
 /** The codes for a status that says nothing about the reason, unless they are its name in HTTP. */

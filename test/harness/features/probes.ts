@@ -23,6 +23,7 @@ import { IsString } from 'class-validator';
 import { Public } from '../../../src/platform/http/request/public.decorator.js';
 import { ServiceError } from '../../../src/platform/errors/service-error.js';
 import { ApiErrors } from '../../../src/platform/http/openapi/api.decorators.js';
+import { IfMatch } from '../../../src/platform/http/response/if-match.js';
 import { IdempotencyKey } from '../../../src/platform/idempotency/idempotency-key.guard.js';
 
 const PROBE = { schema: { type: 'object' as const }, example: { probeId: 1, code: 'SUMMER' } };
@@ -46,8 +47,8 @@ class ProbesController {
   @Delete(':probeId')
   @HttpCode(204)
   @ApiNoContentResponse({ description: 'Removed.' })
-  remove(@Param('probeId', ParseIntPipe) _probeId: number) {
-    return undefined;
+  remove(@Param('probeId', ParseIntPipe) probeId: number, @IfMatch() ifMatch?: IfMatch) {
+    ifMatch?.check(this.find(probeId));
   }
 
   @Post()

@@ -3,18 +3,23 @@ import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import {
   All,
+  Body,
   ClassSerializerInterceptor,
   ConflictException,
   Controller,
+  Delete,
   Get,
   Header,
+  Headers,
   HttpCode,
   HttpException,
   Module,
   type NestInterceptor,
   Param,
   ParseIntPipe,
+  Patch,
   Post,
+  Put,
   Query,
   Res,
   StreamableFile,
@@ -24,7 +29,7 @@ import type { Response } from 'express';
 import { Exclude } from 'class-transformer';
 import { map, of } from 'rxjs';
 import { EntityManager } from 'typeorm';
-import { Deprecated, Page, PageCursor, PageQuery, queryRows } from '#platform';
+import { Deprecated, IfMatch, Page, PageCursor, PageQuery, queryRows } from '#platform';
 
 const HTML = '<script>alert("x")</script>';
 const SECRET = 'secret of the inside';
@@ -232,6 +237,45 @@ class TaggedController {
   }
 }
 
+/** Changes of a document, if the condition of the request holds. */
+@Controller('document')
+class DocumentController {
+  private readonly document = { version: 1n, text: 'a "quoted" text', note: undefined };
+
+  @Get()
+  @Deprecated(OLD)
+  get() {
+    return this.document;
+  }
+
+  @Put()
+  replace(@Body() _document: unknown, @IfMatch() ifMatch?: IfMatch) {
+    ifMatch?.check(this.document);
+    this.document.version++;
+    return this.document;
+  }
+
+  @Patch()
+  change(@Body() changes: unknown, @IfMatch() ifMatch?: IfMatch) {
+    return this.replace(changes, ifMatch);
+  }
+
+  @Delete()
+  delete(@IfMatch() ifMatch?: IfMatch) {
+    return this.replace({}, ifMatch);
+  }
+
+  @Post()
+  add(@Body() document: unknown) {
+    return this.replace(document);
+  }
+
+  @Put('own')
+  compare(@Headers('If-Match') ifMatch: string) {
+    return { ifMatch };
+  }
+}
+
 @Controller('failing')
 class FailingController {
   @Get(':kind')
@@ -259,6 +303,14 @@ class FailingController {
   }
 }
 
-@Module({ controllers: [ValuesController, ListsController, TaggedController, FailingController] })
+@Module({
+  controllers: [
+    ValuesController,
+    ListsController,
+    TaggedController,
+    DocumentController,
+    FailingController,
+  ],
+})
 class ResponsesFeature {}
 export default [ResponsesFeature];

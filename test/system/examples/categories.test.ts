@@ -17,24 +17,23 @@ let client: ApiClient;
 
 beforeAll(async () => {
   await migrateExample(migration, database);
-  service = await startService({
-    database,
-    features: example.modules,
-    env: { DATABASE_LOCK_TIMEOUT_SECONDS: '0.1' },
-  });
+  service = await startService({ database, features: example.modules });
   client = new ApiClient(service, (await createOwner(database)).key);
 }, 120_000);
 beforeEach(() => database.query('TRUNCATE categories'));
 
 const add = (category: unknown): Promise<ApiResponse> => client.post(PATH, category);
-const change = (id: number, changes: unknown): Promise<ApiResponse> =>
+const send = (method: string, id: number, body?: object, ifMatch?: string): Promise<ApiResponse> =>
   client.send(`${PATH}/${id}`, {
-    method: 'PATCH',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(changes),
+    method,
+    headers: {
+      ...(body && { 'Content-Type': 'application/json' }),
+      ...(ifMatch && { 'If-Match': ifMatch }),
+    },
+    body: body && JSON.stringify(body),
   });
-const remove = (id: number): Promise<ApiResponse> =>
-  client.send(`${PATH}/${id}`, { method: 'DELETE' });
+const change = (id: number, changes: object): Promise<ApiResponse> => send('PATCH', id, changes);
+const remove = (id: number): Promise<ApiResponse> => send('DELETE', id);
 
 test('POST /v1/categories › 201 with the category', async () => {
   const { status, json } = await add({ name: 'Cats', description: 'Felis catus.', id: 9 });
@@ -68,59 +67,70 @@ describe('PATCH /v1/categories/{categoryId}', () => {
   });
 });
 
-describe('PUT /v1/categories/{categoryId}', () => {
-  let path: string;
+describe('PUT, PATCH and DELETE /v1/categories/{categoryId}', () => {
+  let id: number;
   let etag: string;
+  const tagOf = async () => (await client.get(`${PATH}/${id}`)).headers.etag!;
   beforeEach(async () => {
-    const { json, headers } = await add({ name: 'Cats', description: 'Felis catus.' });
-    path = `${PATH}/${json.id}`;
-    etag = headers.etag!;
+    ({ id } = (await add({ name: 'Cats', description: 'Felis catus.' })).json);
+    etag = await tagOf();
   });
   const put = (ifMatch?: string, category: object = { name: 'Dogs' }): Promise<ApiResponse> =>
-    client.send(path, {
-      method: 'PUT',
-      headers: { 'Content-Type': 'application/json', ...(ifMatch && { 'If-Match': ifMatch }) },
-      body: JSON.stringify(category),
-    });
+    send('PUT', id, category, ifMatch);
+  const WRITES = [
+    ['PUT', { name: 'Dogs' }, 200],
+    ['PATCH', { name: 'Dogs' }, 200],
+    ['DELETE', undefined, 204],
+  ] as const;
 
-  it('200 with the ETag of the get, and each change has another one', async () => {
-    const read = await client.get(path);
-    expect(read.headers.etag).toBe(etag);
-    expect(await client.get(path, { 'If-None-Match': etag })).toMatchObject({ status: 304 });
+  it('200 with the new category, whose ETag is another one', async () => {
     const replaced = await put(etag);
     expect(replaced).toMatchObject({ status: 200, json: { name: 'Dogs', description: null } });
-    const changed = await change(read.json.id, { name: 'Birds' });
-    const current = await client.get(path, { 'If-None-Match': etag });
-    expect(current).toMatchObject({ status: 200, text: changed.text });
-    const etags = [etag, replaced.headers.etag, changed.headers.etag];
-    expect(new Set(etags).size).toBe(3);
-    expect(current.headers.etag).toBe(changed.headers.etag);
+    const current = await client.get(`${PATH}/${id}`, { 'If-None-Match': etag });
+    expect(current).toMatchObject({ status: 200, text: replaced.text });
+    const changed = await send('PATCH', id, { name: 'Birds' }, current.headers.etag);
+    expect(changed.json).toMatchObject({ name: 'Birds', description: null });
+    expect(new Set([etag, current.headers.etag, await tagOf()]).size).toBe(3);
   });
 
-  it.each(['*', '"99", TAG'])('200 when If-Match is %s', async (form) => {
-    expect(await put(form.replace('TAG', etag))).toMatchObject({ status: 200 });
+  it.each(WRITES)('%s › 412 and no change when the ETag is another one', async (method, body) => {
+    for (const ifMatch of ['"99"', `W/${etag}`]) {
+      expectError(await send(method, id, body, ifMatch), 412, 'precondition_failed');
+    }
+    expect(await tagOf()).toBe(etag);
   });
 
-  it.each(['"99"', 'W/TAG', '""', 'TAG"', '"99999999999"'])(
-    '412 and no change when If-Match is %s',
-    async (form) => {
-      expectError(await put(form.replace('TAG', etag)), 412, 'precondition_failed');
-      expect((await client.get(path)).json.name).toBe('Cats');
+  it.each(WRITES)(
+    '%s › 412 after a change by SQL, then done with the new ETag or *',
+    async (method, body, status) => {
+      await database.query(`UPDATE categories SET description = 'Felis.'`);
+      expectError(await send(method, id, body, etag), 412, 'precondition_failed');
+      expect(await send(method, id, body, `${etag}, ${await tagOf()}`)).toMatchObject({ status });
+      const other = (await add({ name: 'Birds' })).json.id as number;
+      expect(await send(method, other, body && { name: 'Fish' }, '*')).toMatchObject({ status });
     },
   );
 
-  it('412 for all but one of the callers that got the same ETag', async () => {
-    const responses = await Promise.all(Array.from({ length: 5 }, () => put(etag)));
-    const statuses = responses.map(({ status }) => status).sort((a, b) => a - b);
-    expect(statuses).toEqual([200, 412, 412, 412, 412]);
-  });
+  it.each(WRITES)(
+    '%s › 412 for all but one that have the same ETag',
+    async (method, body, status) => {
+      const responses = await Promise.all(
+        Array.from({ length: 5 }, (_, number) =>
+          send(method, id, body && { name: `Dogs ${number}` }, etag),
+        ),
+      );
+      const statuses = responses.map((response) => response.status).sort((a, b) => a - b);
+      const failed = method === 'DELETE' ? 404 : 412;
+      expect(statuses).toEqual([status, failed, failed, failed, failed]);
+    },
+  );
 
-  it('428 without If-Match, 400 for the body before, 404 when it is deleted, 409', async () => {
+  it('PUT › 428 without If-Match, 400 for the body before, 404 when it is deleted, 409', async () => {
     expectError(await put(), 428, 'precondition_required');
     expectError(await put(undefined, {}), 400, 'invalid_request');
     await add({ name: 'dogs' });
     expectError(await put(etag), 409, 'conflict');
-    await client.send(path, { method: 'DELETE' });
+    await remove(id);
     expectError(await put(etag), 404, 'not_found');
   });
 });

@@ -167,6 +167,7 @@ export class InterfaceDescription {
         ? ['malformed_json', 'unsupported_media_type']
         : []),
       ...(isIdempotent ? ['idempotency_key_in_progress', 'idempotency_key_reused'] : []),
+      ...(parameters.some(({ name }) => name === 'If-Match') ? ['precondition_failed'] : []),
       ...(isDeprecated ? ['endpoint_removed'] : []),
     ];
     const invalidKey = invalidKeyMessage(this.settings.product.keyPrefix);

@@ -85,7 +85,9 @@ export function decoratedTargets(discovery: DiscoveryService): [name: string, ta
 }
 
 /** The parameters of a handler with a decorator. The keys begin with the kind, such as that of `@Body()`. */
-type RouteParameters = Readonly<Record<string, { readonly factory?: unknown }>>;
+type RouteParameters = Readonly<
+  Record<string, { readonly factory?: unknown; readonly data?: unknown }>
+>;
 
 /** Returns the parameters of the handler of a route, also if a decorator has wrapped the method. */
 export function routeParameters(context: ExecutionContext): RouteParameters {

@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto';
 import type { ServiceError } from '../../errors/service-error.js';
+import { entityTag, isListed } from './entity-tag.js';
 import { jsonText } from './json-text.js';
 import type { Request, Response } from '../request/request.js';
 
@@ -7,19 +7,20 @@ const JSON_TYPE = 'application/json';
 
 /**
  * Sends a body: JSON text, unless a type is declared. A 200 to GET or HEAD has the ETag of the handler.
- * Without one and without `Cache-Control`, it is computed from the body and the Link header.
+ * Without one and without `Cache-Control`, it is computed from the body and the link.
+ *
+ * @param link to the next page. Other links are not part of the representation
  */
-export function sendBody(request: Request, response: Response, body: string | Uint8Array): void {
+export function sendBody(
+  request: Request,
+  response: Response,
+  body: string | Uint8Array,
+  link?: string,
+): void {
   // Before the hash: V8 joins the parts of the text here, and does not have to do it twice.
   const length = Buffer.byteLength(body);
   const hasOwn = response.hasHeader('etag') || response.hasHeader('cache-control');
-  if (isRead(request, response) && !hasOwn) {
-    const prefix = `${String(response.getHeader('link') ?? '')}\n`;
-    const bytes =
-      typeof body === 'string' ? prefix + body : Buffer.concat([Buffer.from(prefix), body]);
-    // A strong entity tag (RFC 9110, section 8.8.3).
-    response.setHeader('ETag', `"${hash('sha1', bytes, 'base64url')}"`);
-  }
+  if (isRead(request, response) && !hasOwn) response.setHeader('ETag', entityTag(body, link));
   if (!sendNotModified(request, response)) end(response, body, length);
 }
 
@@ -30,7 +31,7 @@ function isRead(request: Request, response: Response): boolean {
 /** Sends 304 to a read whose `If-None-Match` lists the ETag. Returns whether it did. */
 export function sendNotModified(request: Request, response: Response): boolean {
   const tag = response.getHeader('etag')?.toString();
-  const isKnown = isRead(request, response) && matches(request.headers['if-none-match'], tag);
+  const isKnown = isRead(request, response) && isListed(request.headers['if-none-match'], tag);
   if (isKnown) response.status(304).end();
   return isKnown;
 }
@@ -96,15 +97,4 @@ function endHeld(): void {
   const responses = held;
   held = [];
   for (const [response, body] of responses) response.end(body);
-}
-
-/** A tag in a list. A quoted one can contain commas. */
-const LISTED_TAG = /(?:^|,)\s*(?:W\/)?("[^"]*"|[^\s",]+)\s*(?=,|$)/g;
-
-/** Returns whether `If-None-Match` lists the tag, by weak comparison (RFC 9110, section 13.1.2). */
-function matches(ifNoneMatch: string | undefined, tag: string | undefined): boolean {
-  if (ifNoneMatch === undefined || tag === undefined) return false;
-  const opaque = tag.replace(/^W\//, '');
-  const listed = [...ifNoneMatch.matchAll(LISTED_TAG)].map(([, text]) => text);
-  return ifNoneMatch === '*' || listed.includes(opaque);
 }

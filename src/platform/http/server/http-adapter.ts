@@ -114,12 +114,12 @@ export class HttpAdapter extends ExpressAdapter {
     if (isText && response.hasHeader('content-type')) return sendBody(request, response, body);
     const next: NextPage[] = [];
     const text = jsonText(body, next);
-    if (next[0]) {
-      const url = `${this.base}${request.path}?${writeQuery(next[0])}`;
-      // RFC 8288. In addition to the Link of a deprecated route.
-      response.appendHeader('Link', `<${url}>; rel="next"`);
-    }
-    return sendBody(request, response, text);
+    if (!next[0]) return sendBody(request, response, text);
+    const url = `${this.base}${request.path}?${writeQuery(next[0])}`;
+    // RFC 8288. In addition to the Link of a deprecated route.
+    const link = `<${url}>; rel="next"`;
+    response.appendHeader('Link', link);
+    return sendBody(request, response, text, link);
   }
 
   /** The prefix of URLs in responses. */
