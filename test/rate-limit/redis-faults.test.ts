@@ -3,6 +3,7 @@ import { type ApiResponse, ApiClient, send } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
 import { askUntil, sequentially, limitsOf } from '../harness/rate-limit/limits.js';
+import { RawConnection } from '../harness/http/raw-connection.js';
 import { describeWithRedis, type RedisServer, startRedis } from '../harness/processes/redis.js';
 import { metric } from '../harness/service/metrics.js';
 import { until } from '../harness/run/until.js';
@@ -190,6 +191,24 @@ describeWithRedis('under load', () => {
     await redis.client.config('SET', 'maxmemory', '0');
     await send(service, ROUTE);
     expect(await redis.client.keys('*address*')).toHaveLength(1);
+  });
+
+  it('a client that goes on after a malformed message, while Redis does not respond, gets one response', async () => {
+    await redis.signal('SIGSTOP');
+    const connection = await RawConnection.open(service, 'hello\r\n\r\n');
+    for (let count = 0; count < 3; count++) {
+      // By then, the service has read the bytes before.
+      await send(service, '/health/live');
+      connection.write('hello again\r\n\r\n');
+    }
+    await send(service, '/health/live');
+    await redis.signal('SIGCONT');
+    expect((await connection.response()).status).toBe(400);
+    await connection.serverEnd();
+    await readinessIs('ok');
+    const logs = service.logs();
+    expect(logs.filter(({ msg }) => msg === 'malformed request')).toHaveLength(1);
+    expect(logs.filter(({ level }) => Number(level) >= 50)).toEqual([]);
   });
 
   it('a Redis server that becomes a replica is left for a new connection, because its address may lead to the new primary', async () => {
