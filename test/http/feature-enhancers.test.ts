@@ -1,8 +1,12 @@
-import type { ApiResponse } from '../harness/http/client.js';
+import { createKey, createOwner } from '../harness/database/factories.js';
+import { ApiClient, type ApiResponse } from '../harness/http/client.js';
 import { expectError, expectRateLimitHeaders } from '../harness/http/error-response.js';
 import { useStore } from '../harness/http/store.js';
 
-const store = useStore({ features: 'enhancers', env: { ANONYMOUS_REQUESTS_PER_MINUTE: '2' } });
+const store = useStore({
+  features: ['enhancers', 'roles'],
+  env: { ANONYMOUS_REQUESTS_PER_MINUTE: '2' },
+});
 
 describe('APP_GUARD and APP_INTERCEPTOR of a feature', () => {
   it('are global: every route passes the interceptor, and the promises of the store hold', async () => {
@@ -62,6 +66,21 @@ test('each log line of a feature has the id of its request, after any kind of wa
   );
   await store.service.waitForLog(() => lines().length === 3 * wares.length);
   for (const { ware, requestId } of lines()) expect(requestId).toBe(ware);
+});
+
+test('a guard of a feature › the role of an API key stays when the key is rotated', async () => {
+  await store.query(
+    'CREATE TABLE key_roles (first_key_id bigint, role text, PRIMARY KEY (first_key_id, role))',
+  );
+  const { id, key, keyId } = await createOwner(store.database);
+  const successor = await createKey(store.database, id, { firstKeyId: keyId });
+  const other = await createKey(store.database, id);
+  await store.query("INSERT INTO key_roles VALUES ($1, 'curator')", [keyId]);
+  const shown = (ofKey: string) => new ApiClient(store.service, ofKey).get('/v1/shows/mine');
+  const firstKeyId = Number(keyId);
+  expect((await shown(key)).json).toEqual({ keyId: firstKeyId, firstKeyId });
+  expect((await shown(successor.key)).json).toEqual({ keyId: Number(successor.keyId), firstKeyId });
+  expect((await shown(other.key)).status).toBe(403);
 });
 
 describe('exception filters of a feature', () => {

@@ -11,14 +11,14 @@ export interface Caller {
   /** The owner's name, as operators gave it. */
   readonly owner: string;
   readonly plan: Plan;
+  /** The id that all rotations of the API key share: that of the first one. For roles of an API key. */
+  readonly firstKeyId: bigint;
 }
 
 /** The cached state of an API key. Immutable; a refresh replaces the object. */
 export interface KeyState extends Caller {
   readonly access: Access;
   readonly limits: PlanLimits;
-  /** The first key of the rotation lineage. A ban applies to the lineage. */
-  readonly firstKeyId: bigint;
   readonly unbanCount: number;
   /** Milliseconds since the epoch; undefined: the API key does not expire. */
   readonly expiresAtMs: number | undefined;
