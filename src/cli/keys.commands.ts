@@ -13,6 +13,7 @@ import { Command } from '../platform/commands/command.decorator.js';
 import { Terminal } from '../platform/commands/terminal.js';
 import { limitsOf } from '../platform/config/plans.js';
 import type { BudgetKey, RateLimitDecision } from '../platform/rate-limit/limit-storage.js';
+import { PRODUCT } from '../product.js';
 import { readCounters } from './counters.js';
 import {
   addPlanOptions,
@@ -30,6 +31,8 @@ const STATUSES = ['active', 'banned', 'expired', 'revoked', 'rotated'];
 const NOTE_OPTION = ['--note <text>', 'for operators: what the key is for', parseNote] as const;
 const DEFAULT_DAYS = 30;
 const STORE_KEY = 'Store the key now. It is not shown again.';
+const UNREADABLE_BANS = `The log line "API key banned" of the service has the id of the key and the end of the ban. \`${PRODUCT.command} keys unban ID\` ends a ban.`;
+const BANS = `\`${PRODUCT.command} keys inspect ID\` shows when a ban ends, and \`${PRODUCT.command} keys unban ID\` ends it now.`;
 
 @Injectable()
 export class KeysCommands {
@@ -66,7 +69,8 @@ export class KeysCommands {
     const { decisions, problem } = await readCounters(records.map(budgetKey));
     if (status === 'banned' && problem !== undefined) throw new Error(problem);
     const listed = records.map((key, index) => keyJson(key, decisions?.[index]));
-    if (records.length > 0) this.terminal.note(problem);
+    if (records.length > 0) this.noteProblem(problem);
+    if (listed.some((key) => key.status === 'banned')) this.terminal.note(BANS);
     return listed.filter((key) => status === undefined || key.status === status);
   }
 
@@ -172,11 +176,16 @@ export class KeysCommands {
   )
   async inspect(keyOrId: bigint | string) {
     const key = await this.keys.inspect(keyOrId === '-' ? await firstLine() : keyOrId);
-    const { decisions, problem } = await readCounters([budgetKey(key)]);
-    this.terminal.note(problem);
+    const { decisions: [counters] = [], problem } = await readCounters([budgetKey(key)]);
+    this.noteProblem(problem);
     const { id, firstKeyId, successorId } = key;
     const lineage = { firstKeyId: firstKeyId ?? id, successorId };
-    return { ...keyJson(key, decisions?.[0]), ...limitsOf(key.owner), ...lineage };
+    const shown = keyJson(key, counters);
+    return { ...shown, ...banJson(shown.status, counters), ...limitsOf(key.owner), ...lineage };
+  }
+
+  private noteProblem(problem: string | undefined): void {
+    if (problem !== undefined) this.terminal.note(`${problem} ${UNREADABLE_BANS}`);
   }
 }
 
@@ -199,6 +208,12 @@ function issuedJson({ id, owner, key, expiresAt, access, note }: IssuedKey) {
 
 function budgetKey({ id, ownerId, owner, firstKeyId, unbanCount }: ApiKey): BudgetKey {
   return { ownerId, limits: limitsOf(owner), firstKeyId: firstKeyId ?? id, unbanCount };
+}
+
+/** Returns the end of a ban, null without one. Nobody knows it if the counters cannot be read. */
+function banJson(status: string, counters?: RateLimitDecision) {
+  if (!counters) return {};
+  return { bannedUntil: status === 'banned' ? new Date(counters.bannedUntilMs) : null };
 }
 
 /** @param counters undefined: they cannot be read */

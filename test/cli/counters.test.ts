@@ -91,8 +91,13 @@ describeWithRedis('with REDIS_URL', () => {
       return keys.map(({ status }: { status: string }) => status);
     };
     expect(await statuses()).toEqual(['banned', 'active', 'banned']);
-    expect((await cli.json('keys', 'inspect', rotated.key)).status).toBe('banned');
-    expect((await cli.json('keys', 'inspect', String(otherId))).status).toBe('active');
+    const inBan = { status: 'banned', bannedUntil: TIME };
+    expect(await cli.json('keys', 'inspect', rotated.key)).toMatchObject(inBan);
+    const valid = { status: 'active', bannedUntil: null };
+    expect(await cli.json('keys', 'inspect', String(otherId))).toMatchObject(valid);
+    const note =
+      /`pets keys inspect ID` shows when a ban ends, and `pets keys unban ID` ends it now/;
+    expect((await cli.run('keys', 'list')).stderr).toMatch(note);
     await cli.run('keys', 'revoke', String(rotated.id), '--yes');
     expect(await statuses()).toEqual(['banned', 'active', 'revoked']);
     expect((await cli.run('keys', 'unban', id)).stderr).toMatch(/^Database: .*\n$/);
@@ -124,12 +129,14 @@ describeWithRedis('with REDIS_URL', () => {
     expect(await offline.failure(1, 'owners', 'usage', 'unreachable')).toMatch(
       /^Counters and bans cannot be read: Redis is unreachable: connect ECONNREFUSED 127\.0\.0\.1:1\.$/,
     );
-    expect((await offline.json('keys', 'inspect', id)).status).toBe('active');
+    const shown = await offline.json('keys', 'inspect', id);
+    expect(shown.status).toBe('active');
+    expect(shown).not.toHaveProperty('bannedUntil');
     const { code, stderr } = await offline.run('keys', 'list');
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr: expect.stringMatching(
-        /\nCounters and bans cannot be read: Redis is unreachable: connect ECONNREFUSED 127\.0\.0\.1:1\.\n$/,
+        /\nCounters and bans cannot be read: Redis is unreachable: connect ECONNREFUSED 127\.0\.0\.1:1\. The log line "API key banned" .* `pets keys unban ID` ends a ban\.\n$/,
       ),
     });
   });
