@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, Repository } from 'typeorm';
-import { queryRows } from '#platform';
+import { findViolatedReference, queryRows } from '#platform';
 import type { NewPet } from './dto/new-pet.dto.js';
 import { Pet, PET_STATUSES, type PetStatus } from './pet.entity.js';
 
@@ -71,7 +71,13 @@ export class AnimalsRepository {
     await this.pets.update({ id: In(ids) }, changes);
   }
 
+  /** @throws Error that names the table if another one refers to an animal */
   async delete(ids: readonly bigint[]): Promise<void> {
-    await this.pets.delete({ id: In(ids) });
+    await this.pets.delete({ id: In(ids) }).catch((cause: unknown) => {
+      const { table, key = '' } = findViolatedReference(cause) ?? {};
+      if (table === undefined) throw cause;
+      const animal = `the animal ${key}`.trim();
+      throw new Error(`The table ${table} refers to ${animal}. Nothing was removed.`, { cause });
+    });
   }
 }

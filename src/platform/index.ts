@@ -78,6 +78,8 @@ export type { FeatureError } from './errors/catalogue.js';
 
 /** The rows of a statement of one's own: `await queryRows<Toy>(manager, SQL, [id])`. */
 export { queryRows } from './database/sql.js';
+/** The foreign key that a statement has violated, to say which rows refer to it. Otherwise it is a 409. */
+export { findViolatedReference } from './database/database-errors.js';
 /** An object that runs statements: TypeORM's EntityManager, DataSource or QueryRunner. */
 export type { StatementRunner } from './database/sql.js';
 /** TypeORM's repository with `selectRows` and `insertRow`: `@InjectRepository(Toy) toys: PipelinedRepository<Toy>`. */

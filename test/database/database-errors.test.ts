@@ -47,6 +47,7 @@ test.each<[result: object | undefined, errors: unknown[]]>([
     { code: 'invalid_request', status: 400, message: OUT_OF_RANGE },
     ['22003', '22021', '22P05', '22001'].map(withCode),
   ],
+  [{ code: 'conflict', status: 409 }, ['23503', '23001'].map(withCode)],
   [{ code: 'not_found', status: 404 }, [new EntityNotFoundError('Toy', { id: 1 })]],
   [
     undefined,

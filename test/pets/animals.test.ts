@@ -103,6 +103,23 @@ test('change and remove several animals in one transaction, and record the ids a
   ]);
 });
 
+test.each(['RESTRICT', 'NO ACTION'])(
+  'remove › exits with 1, names the table that refers to an animal with ON DELETE %s, and removes none',
+  async (action) => {
+    await createPets(store.database, 2);
+    await store.query(
+      `CREATE TABLE collars AS SELECT id AS pet_id FROM pets WHERE id = 2;
+       ALTER TABLE collars ADD FOREIGN KEY (pet_id) REFERENCES pets ON DELETE ${action}`,
+    );
+    const { code, stdout, stderr } = await remove('1', '2');
+    const remaining = idsOf((await animals('list')) as { id: number }[]);
+    await store.query('DROP TABLE collars');
+    expect({ code, stdout, remaining }).toEqual({ code: 1, stdout: '', remaining: [2, 1] });
+    expect(stderr).toMatch(/\nThe table collars refers to the animal 2\. Nothing was removed\.\n$/);
+    expect(await actions()).toEqual([]);
+  },
+);
+
 test.each(['', ' \t\u00a0', 'x'.repeat(256), '😀'.repeat(256)])(
   'change --name %j › exits with 2 and the message of createPet',
   async (name) => {

@@ -28,6 +28,13 @@ const TEMPORARY_STATE = /^(?:08|28|53|57|58)|^(?:40001|40P01|55P03|25006|25P03|2
 /** SQLSTATEs of text that is too long, numbers out of range, and NUL, which the caller has sent. */
 const UNSTORABLE_VALUE = /^(?:22001|22003|22021|22P05)$/;
 
+/** SQLSTATEs of a violated foreign key. From PostgreSQL 18 on, `ON DELETE RESTRICT` has its own. */
+const REFERENCE_VIOLATION = /^(?:23503|23001)$/;
+
+/** PostgreSQL reports in a text that depends on the language of the server which of both it is. */
+const REFERENCES =
+  'The request refers to a resource that does not exist, or removes one that others refer to.';
+
 const UNAVAILABLE = [
   ConnectionFailedError,
   DatabaseQueueFullError,
@@ -37,8 +44,9 @@ const UNAVAILABLE = [
 ];
 
 /**
- * Translates temporary failures of the database into 503, a value that it cannot store into 400, and
- * a row that TypeORM's `…OrFail` methods do not find into 404. Returns undefined for all other errors.
+ * Translates temporary failures of the database into 503, a value that it cannot store into 400, a
+ * violated foreign key into 409, and a row that TypeORM's `…OrFail` methods do not find into 404. Returns
+ * undefined for all other errors.
  */
 export function translateDatabaseError(error: unknown): ServiceError | undefined {
   if (error instanceof DatabaseQueueFullError) return serviceOverloaded(error);
@@ -50,12 +58,32 @@ export function translateDatabaseError(error: unknown): ServiceError | undefined
   if (error instanceof EntityNotFoundError) {
     return new ServiceError('not_found', undefined, { cause: error });
   }
+  if (findViolatedReference(error)) {
+    return new ServiceError('conflict', REFERENCES, { cause: error });
+  }
   if (UNSTORABLE_VALUE.test(codeOf(error))) {
     const message =
       'A value of the request is invalid, out of range, too long, or contains NUL or a lone surrogate.';
     return new ServiceError('invalid_request', message, { cause: error });
   }
   return undefined;
+}
+
+/** A violated foreign key. */
+export interface ViolatedReference {
+  /** The table that refers to another one. */
+  readonly table: string;
+  /** The name of the foreign key. */
+  readonly constraint: string;
+  /** The value of the key, such as `42`, unless the role may not read it. */
+  readonly key: string | undefined;
+}
+
+/** Returns the foreign key that a statement or a commit has violated, or null for another error. */
+export function findViolatedReference(error: unknown): ViolatedReference | null {
+  if (!REFERENCE_VIOLATION.test(codeOf(error))) return null;
+  const { table = '', constraint = '', detail } = error as Partial<Record<string, string>>;
+  return { table, constraint, key: /\)=\((.*?)\)/.exec(detail ?? '')?.[1] };
 }
 
 /**

@@ -23,6 +23,13 @@ const FAILURES: Record<string, (manager: EntityManager) => Promise<unknown>> = {
   type: (manager) => queryRows(manager, `SELECT 'Frank'::int`),
   date: (manager) => queryRows(manager, `SELECT '2026-02-30'::date`),
   range: (manager) => queryRows(manager, `SELECT $1::text::int`, ['99999999999']),
+  referring: (manager) =>
+    queryRows(
+      manager,
+      `INSERT INTO api_keys (owner_id, hash, hint) VALUES (0, sha256('Frank'), 'a…b')`,
+    ),
+  referred: (manager) =>
+    queryRows(manager, 'DELETE FROM owners WHERE id IN (SELECT owner_id FROM api_keys)'),
   missing: throwing(new EntityNotFoundError('Toy', { name: 'Frank' })),
   conflict: throwing(new ConflictException('Taken.', CAUSE)),
   plain: throwing(new NotFoundException('No such toy.')),
