@@ -9,7 +9,11 @@ import { DbCommands } from './db.commands.js';
 import { KeysCommands } from './keys.commands.js';
 import { OwnersCommands } from './owners.commands.js';
 
-/** The root module of the commands in this folder. They need no feature, and start faster without. */
+/**
+ * The root module of the commands in this folder. They need no feature, and start faster without. For the
+ * same reason, this folder imports files of the platform, not `#platform`: a command takes 1.6 times as long
+ * if it loads that.
+ */
 @Module({
   imports: [ProcessModule.forRoot(PRODUCT), ClsModule, DatabaseModule, AdministrationModule],
   providers: [KeysCommands, OwnersCommands, AuditCommands, DbCommands],

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Access } from '../platform/access/caller.js';
 import { countUpTo, parseInt64Argument } from '../platform/commands/arguments.js';
+import { keyForms } from '../platform/config/key-forms.js';
 import {
   MAX_CUSTOM_LIMIT,
   type Plan,
@@ -56,14 +57,14 @@ export function parseMigrationPath(text: string): string {
   throw new InvalidArgumentError('Expected a path such as src/toys/migrations/add-colour.');
 }
 
-const API_KEY = new RegExp(`${PRODUCT.keyPrefix}[0-9A-Za-z]{36}`);
+const { inText: API_KEYS } = keyForms(PRODUCT.keyPrefix);
 
 /** Returns a parser of a text without characters that could change what a terminal shows. */
 function textUpTo(max: number, noKey: string): (text: string) => string {
   const form = new RegExp(`^[^\\p{C}\\p{Zl}\\p{Zp}]{1,${max}}$`, 'u');
   return (text) => {
     const trimmed = text.trim();
-    if (API_KEY.test(trimmed)) throw new InvalidArgumentError(noKey);
+    if (trimmed.search(API_KEYS) >= 0) throw new InvalidArgumentError(noKey);
     if (form.test(trimmed)) return trimmed;
     throw new InvalidArgumentError(`Expected 1 to ${max} characters without control characters.`);
   };

@@ -2,6 +2,7 @@ import type { Type } from '@nestjs/common';
 import { Command, CommanderError } from 'commander';
 import { type CommandGroups, commandsOf } from '../platform/commands/command.decorator.js';
 import { printable } from '../platform/commands/printable.js';
+import { keyForms } from '../platform/config/key-forms.js';
 import { loadEnvFile } from '../platform/config/text-file.js';
 import { currentBuild } from '../platform/config/version.js';
 import { PRODUCT } from '../product.js';
@@ -124,7 +125,7 @@ function addCommands(
   }
 }
 
-const API_KEYS = new RegExp(`${PRODUCT.keyPrefix}\\w+`, 'g');
+const { partsInText: API_KEYS } = keyForms(PRODUCT.keyPrefix);
 
 /** Returns a text without line ends, control characters and API keys: logs often contain it. */
 function oneLine(text: string): string {

@@ -2,13 +2,14 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Histogram } from 'prom-client';
 import { loggedCaller } from './access/authenticator.js';
+import { keyForms } from './config/key-forms.js';
 import { Settings } from './config/settings.js';
 import type { ServiceError } from './errors/service-error.js';
 import { loggedAddress, routeOf } from './http/request/request-context.js';
 import type { Request, Response } from './http/request/request.js';
 import type { ResponseObserver } from './http/response/response-hooks.js';
 import { describeCause } from './logging/error-details.js';
-import { keyPattern, LOGGER, maskedKey } from './logging/logger.js';
+import { LOGGER, maskedKey } from './logging/logger.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
 
 /** Callers can invent methods. As OpenTelemetry specifies, all others share one label. */
@@ -20,7 +21,7 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
  */
 @Injectable()
 export class AccessLog implements ResponseObserver {
-  private readonly apiKey = keyPattern(this.settings.product.keyPrefix);
+  private readonly keyForms = keyForms(this.settings.product.keyPrefix);
   private readonly maskedKey = maskedKey(this.settings.product.keyPrefix);
 
   private readonly requests = new Histogram({
@@ -81,7 +82,8 @@ export class AccessLog implements ResponseObserver {
     const path = target.replace(AUTHORITY, '').split(/[?#]/, 1).join() || '/';
     // Decoded to find an API key, and masked before the path is shortened.
     const decoded = path.replace(ENCODED, (_, hex: string) => decodeURIComponent(`%${hex}`));
-    const masked = decoded.replace(path.includes('%') ? ENTROPY : this.apiKey, this.maskedKey);
+    const { inText, digitsInText } = this.keyForms;
+    const masked = decoded.replace(path.includes('%') ? digitsInText : inText, this.maskedKey);
     const hexOf = (byte: string) => Buffer.from(byte, 'latin1').toString('hex').toUpperCase();
     return (masked === decoded ? path : masked)
       .slice(0, MAX_PATH_LENGTH)
@@ -90,8 +92,6 @@ export class AccessLog implements ResponseObserver {
 }
 
 const MAX_PATH_LENGTH = 300;
-/** Everything but the prefix of an API key. */
-const ENTROPY = /[0-9A-Za-z]{36}/g;
 /** A percent-encoded character of an API key, encoded once or more often. */
 const ENCODED = /%(?:25)*(3\d|[46][1-9a-f]|[57][\da]|5f)/gi;
 /** The scheme and the authority of a request target, also of one that begins with `//user@`. */

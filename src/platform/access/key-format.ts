@@ -1,12 +1,9 @@
 import { createHmac, hash, randomInt, timingSafeEqual } from 'node:crypto';
-
-const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const RANDOM_LENGTH = 30;
-const PROOF_LENGTH = 6;
+import { KEY_DIGITS, keyForms, PROOF_LENGTH, RANDOM_LENGTH } from '../config/key-forms.js';
 
 /** Creates and verifies the API keys of a store. */
 export class KeyMaker {
-  private readonly form = new RegExp(`^${this.prefix}[0-9A-Za-z]{36}$`);
+  private readonly form = keyForms(this.prefix).whole;
 
   /** @param secret of the store */
   constructor(
@@ -16,7 +13,7 @@ export class KeyMaker {
 
   /** Returns a new API key: the prefix, 30 random base62 characters, and their proof. */
   create(): string {
-    const digit = () => ALPHABET.charAt(randomInt(ALPHABET.length));
+    const digit = () => KEY_DIGITS.charAt(randomInt(KEY_DIGITS.length));
     const key = this.prefix + Array.from({ length: RANDOM_LENGTH }, digit).join('');
     return key + this.proofOf(key);
   }
@@ -38,8 +35,8 @@ export class KeyMaker {
     let rest = Math.floor(Number.parseInt(mac.slice(0, 10), 16) / 2 ** 5);
     let digits = '';
     for (let index = 0; index < PROOF_LENGTH; index++) {
-      digits = ALPHABET.charAt(rest % ALPHABET.length) + digits;
-      rest = Math.floor(rest / ALPHABET.length);
+      digits = KEY_DIGITS.charAt(rest % KEY_DIGITS.length) + digits;
+      rest = Math.floor(rest / KEY_DIGITS.length);
     }
     return digits;
   }

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type DestinationStream, pino, type Logger } from 'pino';
+import { keyForms } from '../config/key-forms.js';
 import type { LoggingSettings } from '../config/settings.js';
 import { errorDetails } from './error-details.js';
 
 /** How long an exit of the process waits for a reader that does not read. */
 const EXIT_WAIT_MS = 1_000;
 
-/** API keys are masked in every line: callers send them in paths or names, and many people read logs. */
-export const keyPattern = (keyPrefix: string) => new RegExp(`${keyPrefix}[0-9A-Za-z]{36}`, 'g');
+/** Takes the place of an API key in every line: callers send them in paths or names, and many people read logs. */
 export const maskedKey = (keyPrefix: string) => `${keyPrefix}***`;
 
 /** The token by which providers inject the logger of the process. */
@@ -84,7 +84,7 @@ export function createLogger(
   { level, keyPrefix }: Pick<LoggingSettings, 'level' | 'keyPrefix'>,
   destination: DestinationStream,
 ): Logger {
-  const pattern = keyPattern(keyPrefix);
+  const pattern = keyForms(keyPrefix).inText;
   const mask = maskedKey(keyPrefix);
   const withoutKeys = (line: string) =>
     line.includes(keyPrefix) ? line.replace(pattern, mask) : line;
