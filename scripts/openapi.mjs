@@ -24,7 +24,7 @@ for await (const line of createInterface(service.stdout)) {
   if (address === undefined) continue;
   const text = await (await fetch(`${address}/openapi.yaml`)).text();
   // Tools that read the description from a file need an absolute address.
-  writeFileSync('openapi.yaml', text.replace('url: /v1', 'url: http://127.0.0.1:3000/v1'));
+  writeFileSync('openapi.yaml', text.replace(/url: (\/v1|)\/?$/m, 'url: http://127.0.0.1:3000$1'));
   process.exitCode = 0;
   service.kill();
 }

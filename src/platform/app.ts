@@ -19,6 +19,7 @@ import { decoratedTargets } from './http/request/request-context.js';
 import { PublicUrl } from './http/request/public-url.js';
 import { currentRequestIds } from './http/request/request-context.middleware.js';
 import { recordCaughtErrors, TRANSLATORS } from './http/response/error.filter.js';
+import { DEFAULT_VERSION } from './http/routing/interface-versions.js';
 import { NestLogger } from './logging/nest-logger.js';
 import { MIDDLEWARE, RESPONSE } from './pipeline.js';
 import { type Prepared, withPrepared } from './process.module.js';
@@ -65,8 +66,7 @@ export async function createApp(
       // NestJS creates the others.
       filters?.filter((filter) => typeof filter !== 'function').forEach(record);
     }
-    // A controller without a version, as the Nest CLI generates it, belongs to v1.
-    app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
+    app.enableVersioning({ type: VersioningType.URI, defaultVersion: DEFAULT_VERSION });
     app.getHttpServer().once('listening', () => {
       if (app.get(PublicUrl).value) return;
       logger.warn('PUBLIC_URL is not set: the URLs in Link headers are relative');

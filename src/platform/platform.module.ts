@@ -16,6 +16,7 @@ import { InterfaceDescription } from './http/openapi/interface-description.js';
 import { PublicUrl } from './http/request/public-url.js';
 import { TRANSLATORS } from './http/response/error.filter.js';
 import { ResponseHooks, type ResponseObserver } from './http/response/response-hooks.js';
+import { InterfaceVersions } from './http/routing/interface-versions.js';
 import { UnmatchedController } from './http/routing/unmatched.controller.js';
 import { ConnectionsMiddleware } from './http/server/connections.middleware.js';
 import { MalformedMessages } from './http/server/malformed-messages.js';
@@ -26,7 +27,14 @@ import { ProcessModule } from './process.module.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
 
 /** Every module can inject these. */
-const EXPORTED = [DemoKey, InterfaceDescription, PublicUrl, Readiness, ServiceMetrics];
+const EXPORTED = [
+  DemoKey,
+  InterfaceDescription,
+  InterfaceVersions,
+  PublicUrl,
+  Readiness,
+  ServiceMetrics,
+];
 
 /** The platform, for every feature. The root module imports it in addition to the features. */
 @Global()

@@ -9,8 +9,8 @@ import type { Product } from '../../config/product.js';
 import { Settings } from '../../config/settings.js';
 import type { Request, Response } from '../request/request.js';
 import { sendBody } from '../response/send-json.js';
+import { InterfaceVersions } from '../routing/interface-versions.js';
 import { DemoKey } from '../../demo/demo-key.js';
-import { ServiceError } from '../../errors/service-error.js';
 import { InterfaceDescription } from './interface-description.js';
 
 const { resolve } = createRequire(import.meta.url);
@@ -120,8 +120,10 @@ function docsPage(product: Product, demoKey = ''): string {
 @ApiExcludeController()
 @Controller({ version: VERSION_NEUTRAL })
 export class NoDocumentationController {
+  constructor(private readonly versions: InterfaceVersions) {}
+
   @All(['docs', ...REDIRECTS, ...DESCRIPTIONS, ...FILES])
   reject(): never {
-    throw new ServiceError('route_not_found');
+    throw this.versions.routeNotFound();
   }
 }

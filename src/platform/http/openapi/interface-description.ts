@@ -22,11 +22,13 @@ import {
   SERVICE_CODES,
   UNSUPPORTED_EXPECT,
 } from '../../errors/catalogue.js';
+import { StartError } from '../../errors/start-error.js';
 import type { BodyLimits } from '../body/body.guard.js';
 import { headerComponents, headersOn, type Occasion, REQUEST_HEADERS } from '../request/headers.js';
+import { DEFAULT_VERSION, InterfaceVersions } from '../routing/interface-versions.js';
 import { type ErrorExample, errorExample } from './api.decorators.js';
 
-const VERSION_PATH = '/v1';
+const VERSION_PATH = `/v${DEFAULT_VERSION}`;
 
 const EVERY_OPERATION = [
   ...['invalid_request', 'request_timeout', 'rate_limit_exceeded', 'api_key_banned'],
@@ -37,9 +39,6 @@ const UNKNOWN_EXPECT = { code: 'invalid_request', message: UNSUPPORTED_EXPECT, s
 const AFTER_DEPRECATION = [200, 201, 204, 304, 404, 410, 500, 503];
 const CODE_DESCRIPTION =
   'For programs. Features and later releases add codes: handle an unknown one by its status.';
-const NO_SUCH_OPERATION = errorResponse(
-  ['route_not_found', 'method_not_allowed'].map((code) => errorExample(code)),
-);
 
 const PLANS = Object.entries(PLAN_LIMITS).map(([plan, limits]) => {
   const numbers = limits && [limits.perMinute, limits.perDay].map((n) => n.toLocaleString('en-US'));
@@ -66,14 +65,17 @@ Requests and responses are JSON in UTF-8, including errors. Identifiers are 64-b
 @Injectable()
 export class InterfaceDescription {
   private routes!: OpenAPIObject;
+  /** The path of the base addresses. */
+  private basePath = '';
   private published = { operations: -1, json: '', yaml: '' };
 
   constructor(
     private readonly settings: Settings,
     private readonly clock: Clock,
+    private readonly versions: InterfaceVersions,
   ) {}
 
-  /** Reads the decorators of all routes. */
+  /** Reads the decorators of all routes. @throws StartError for two operations with one id */
   read(app: INestApplication): void {
     const { product } = this.settings;
     const outline = new DocumentBuilder()
@@ -85,10 +87,17 @@ export class InterfaceDescription {
       .addBearerAuth({ type: 'http', bearerFormat: 'API key' }, 'apiKey')
       .addSecurityRequirements('apiKey')
       .addGlobalParameters(REQUEST_HEADERS.requestId, REQUEST_HEADERS.traceParent);
-    const { publicUrl = '', stagingUrl } = this.settings.server;
-    outline.addServer(publicUrl + VERSION_PATH, publicUrl ? 'Production' : 'This server');
-    if (stagingUrl) outline.addServer(stagingUrl + VERSION_PATH, 'Staging');
     this.routes = SwaggerModule.createDocument(app, outline.build());
+    const isOneVersion = Object.keys(this.routes.paths).every((path) =>
+      path.startsWith(`${VERSION_PATH}/`),
+    );
+    // Many clients ignore the servers of a path, so all operations have the same ones.
+    this.basePath = isOneVersion ? VERSION_PATH : '';
+    const { publicUrl = '', stagingUrl } = this.settings.server;
+    const description = publicUrl ? 'Production' : 'This server';
+    this.routes.servers = [{ url: publicUrl + this.basePath || '/', description }];
+    if (stagingUrl)
+      this.routes.servers.push({ url: stagingUrl + this.basePath, description: 'Staging' });
     const name = `Operator of the ${product.title}`;
     this.routes.info.contact = publicUrl ? { name, url: publicUrl } : { name };
     this.current();
@@ -116,13 +125,24 @@ export class InterfaceDescription {
     operations: { path: string; method: string; operation: OperationObject }[],
   ): OpenAPIObject {
     const paths: Record<string, Record<string, unknown>> = {};
-    const responses: Record<string, ResponseObject> = { NoSuchOperation: NO_SUCH_OPERATION };
+    const responses: Record<string, ResponseObject> = {
+      NoSuchOperation: errorResponse([
+        errorExample('route_not_found', this.versions.routeNotFoundMessage),
+        errorExample('method_not_allowed'),
+      ]),
+    };
     const codes = new Set(SERVICE_CODES);
+    const routes = new Map<string, string>();
     for (const { path, method, operation } of operations) {
-      const isVersioned = path.startsWith(`${VERSION_PATH}/`);
-      const item = (paths[isVersioned ? path.slice(VERSION_PATH.length) : path] ??= {});
-      if (!isVersioned) item['servers'] = [{ url: this.settings.server.publicUrl ?? '/' }];
-      item[method] = this.describeOperation(method, operation, responses, codes);
+      const item = (paths[path.slice(this.basePath.length)] ??= {});
+      const described = this.describeOperation(method, operation, responses, codes);
+      const operationId = this.operationIdOf(path, operation);
+      item[method] = { ...described, operationId };
+      const route = `${method.toUpperCase()} ${path}`;
+      const other = routes.get(operationId);
+      if (other)
+        throw new StartError(`${other} and ${route}: both have the operationId ${operationId}`);
+      routes.set(operationId, route);
     }
     const { openapi, info, servers = [], security = [], components } = this.routes;
     const schemas = { ...components?.schemas, Error: errorSchema([...codes]) };
@@ -135,6 +155,14 @@ export class InterfaceDescription {
     const tags = [...new Set(operations.flatMap(({ operation }) => operation.tags ?? []))];
     const names = tags.map((name) => ({ name }));
     return { openapi, info, servers, security, tags: names, paths, components: added };
+  }
+
+  /** Returns the id of an operation. It ends with the version, because a handler can serve several. */
+  private operationIdOf(path: string, { operationId = '' }: OperationObject): string {
+    const prefix = this.versions.prefixes.find((each) => path.startsWith(each)) ?? '';
+    const version = prefix.replaceAll('/', '').toUpperCase();
+    const hasVersion = prefix === `${VERSION_PATH}/` || operationId.toUpperCase().endsWith(version);
+    return hasVersion ? operationId : operationId + version;
   }
 
   /**

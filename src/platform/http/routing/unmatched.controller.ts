@@ -6,6 +6,7 @@ import type { IRoute } from 'express';
 import { ServiceError } from '../../errors/service-error.js';
 import { EVERY_PATH, exceedsAccess } from '../request/request-context.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
+import { InterfaceVersions } from './interface-versions.js';
 
 /** Adds a sentence to the 405 for the methods that the path of this handler does not allow. */
 export const NotAllowedHint = Reflector.createDecorator<string>();
@@ -18,13 +19,16 @@ export const NotAllowedHint = Reflector.createDecorator<string>();
 @ApiExcludeController()
 @Controller({ version: VERSION_NEUTRAL })
 export class UnmatchedController {
+  constructor(private readonly versions: InterfaceVersions) {}
+
   @All(EVERY_PATH)
   respond(@Req() request: Request, @Res() response: Response, @Next() next: NextFunction): void {
     const { methods, hint } = routesAt(request);
     if (methods.length === 0) {
       if (!exceedsAccess(request)) return next();
       // A handler of a package may do more than read. It does not know the access of an API key.
-      throw new ServiceError(isMounted(request) ? 'read_only_api_key' : 'route_not_found');
+      if (isMounted(request)) throw new ServiceError('read_only_api_key');
+      throw this.versions.routeNotFound();
     }
     const allow = methods.join(', ');
     response.setHeader('Allow', allow);

@@ -5,7 +5,6 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import { createExpressMessages } from './express-messages.js';
 import { MAX_HEAD_BYTES, MAX_HEADERS } from '../../config/bounds.js';
 import type { Settings } from '../../config/settings.js';
-import { ERRORS } from '../../errors/catalogue.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { sendBody, sendError, sendNothing, sendNotModified } from '../response/send-json.js';
 import { jsonText } from '../response/json-text.js';
@@ -14,6 +13,7 @@ import { ResponseHooks } from '../response/response-hooks.js';
 import { PublicUrl } from '../request/public-url.js';
 import { hasBody } from '../request/request-context.js';
 import { inputOf, type Request, type Response } from '../request/request.js';
+import { InterfaceVersions } from '../routing/interface-versions.js';
 import { lingerAfterResponse } from './lingering-close.js';
 
 /** How often Node checks for request timeouts. A 408 can be late by this time. */
@@ -132,8 +132,7 @@ export class HttpAdapter extends ExpressAdapter {
   override setNotFoundHandler(): unknown {
     return this.use(() => {
       const docs = ` ${this.base}/openapi.json lists them, and ${this.base}/docs shows them.`;
-      const hint = this.settings.server.docs ? docs : '';
-      throw new ServiceError('route_not_found', ERRORS.route_not_found.when + hint);
+      throw this.find(InterfaceVersions).routeNotFound(this.settings.server.docs ? docs : '');
     });
   }
 }

@@ -46,7 +46,6 @@ interface Server {
 }
 interface Description {
   readonly servers: readonly Server[];
-  readonly paths: Record<string, { servers?: readonly Server[] }>;
 }
 
 /**
@@ -54,20 +53,11 @@ interface Description {
  * the page under another name than PUBLIC_URL, and would not let it send requests there.
  */
 function withOwnAddress(description: Description): Description {
-  const own = (path: string, others: readonly Server[]): readonly Server[] => {
-    const { href } = new URL(path, document.baseURI);
-    const url = href.replace(/\/$/, '');
-    return [{ url, description: 'This page' }, ...others.filter((other) => other.url !== url)];
-  };
-  const paths = Object.entries(description.paths).map(([path, item]) => [
-    path,
-    item.servers ? { ...item, servers: own('.', item.servers) } : item,
-  ]);
-  return {
-    ...description,
-    servers: own('v1', description.servers),
-    paths: Object.fromEntries(paths) as Description['paths'],
-  };
+  const { servers } = description;
+  const path = servers[0]?.url.endsWith('/v1') ? 'v1' : '.';
+  const url = new URL(path, document.baseURI).href.replace(/\/$/, '');
+  const others = servers.filter((other) => other.url !== url);
+  return { ...description, servers: [{ url, description: 'This page' }, ...others] };
 }
 
 const ownAddressFirst = () => ({

@@ -1,0 +1,65 @@
+// Routes of two versions of the interface, and one without a version.
+import { Controller, Get, Module, VERSION_NEUTRAL } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation } from '@nestjs/swagger';
+
+const OK = { description: 'OK.', schema: { type: 'object' as const } };
+
+@Controller({ path: 'toys', version: ['1', '2'] })
+class ToysController {
+  @Get()
+  @ApiOperation({ operationId: 'listToys' })
+  @ApiOkResponse(OK)
+  list() {
+    return { of: 'both' };
+  }
+
+  @Get('best')
+  @ApiOkResponse(OK)
+  best() {
+    return { of: 'both' };
+  }
+}
+
+@Controller({ path: 'sales', version: '1' })
+class SalesController {
+  @Get()
+  @ApiOperation({ operationId: 'listSales' })
+  @ApiOkResponse(OK)
+  list() {
+    return { of: '1' };
+  }
+}
+
+@Controller({ path: 'sales', version: '2' })
+class SalesControllerV2 {
+  @Get()
+  @ApiOperation({ operationId: 'listSales' })
+  @ApiOkResponse(OK)
+  list() {
+    return { of: '2' };
+  }
+
+  @Get('sum')
+  @ApiOperation({ operationId: 'sumSalesV2' })
+  @ApiOkResponse(OK)
+  sum() {
+    return { of: '2' };
+  }
+}
+
+// Its path begins like that of a version.
+@Controller({ path: 'v2s', version: VERSION_NEUTRAL })
+class NeutralController {
+  @Get()
+  @ApiOperation({ operationId: 'getNeutral' })
+  @ApiOkResponse(OK)
+  get() {
+    return { of: 'neither' };
+  }
+}
+
+const controllers = [ToysController, SalesController, SalesControllerV2, NeutralController];
+
+@Module({ controllers })
+class VersionsFeature {}
+export default [VersionsFeature];
