@@ -21,8 +21,8 @@ import { PRODUCT } from '../product.js';
 
 type CommandProvider = Record<string, (...args: unknown[]) => Promise<object | undefined>>;
 
-/** Adding a batch of rows or analyzing a large table may take minutes. */
-const STATEMENT_TIMEOUT_MS = 600_000;
+/** A command takes as long as its input, but its database may be silent only for this time. */
+const PROGRESS_LIMIT_MS = 600_000;
 
 /**
  * Runs a command in an application without a server, on the database that the settings select. The
@@ -52,7 +52,7 @@ export async function runCommand(
     if (!anySchema) await requireSchema(database, settings.database);
     // Standard error has one line about a failure. Redis is for counting requests.
     const logger = createLogger({ ...settings.logging, level: 'silent' }, process.stderr);
-    const use = { poolSize: 2, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
+    const use = { poolSize: 2, progressLimitMs: PROGRESS_LIMIT_MS };
     const own = { redis: undefined, database: { ...settings.database, ...use } };
     const prepared = {
       ...{ database, logger, schemaCurrent: Promise.resolve() },

@@ -22,6 +22,7 @@ import { ConnectionsMiddleware } from './http/server/connections.middleware.js';
 import type { Log } from './logging/logger.js';
 import { createMetricsServer } from './metrics/metrics-server.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
+import { flushSpans } from './tracing/spans.js';
 import { currentBuild } from './config/version.js';
 
 /** Connections to accept. With Node's default of 511, the system drops some of a burst. */
@@ -78,7 +79,11 @@ export async function runService(
       // If the hook of a feature hangs, the hooks after it do not run.
       const usage = app.get(KeyUsage);
       const saved = usage.save();
-      const isClosed = Promise.all([saved, context.close(reason)]).then(() => true);
+      // The requests that were drained have spans.
+      const flushed = flushSpans().catch((err: unknown) => {
+        logger.warn({ err }, 'spans were lost');
+      });
+      const isClosed = Promise.all([saved, flushed, context.close(reason)]).then(() => true);
       if ((await Promise.race([isClosed, stop.hurried, delay(CLOSE_LIMIT_MS, false)])) === false) {
         const keysWithoutUsage = usage.unsaved;
         logger.warn(

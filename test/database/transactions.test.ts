@@ -50,6 +50,20 @@ describe('a transaction', () => {
   });
   beforeEach(() => database.query('DROP TABLE IF EXISTS notes; CREATE TABLE notes (text text)'));
 
+  it('of a command takes as long as it makes progress', async () => {
+    const patient = await new StoreDataSource({
+      ...({ type: 'postgres', url: database.url, poolSize: 1 } as const),
+      extra: { Client: PgClient, progressLimitMs: 500 },
+    }).initialize();
+    closeBeforeDatabases(() => patient.destroy());
+    const sleep = 'SELECT pg_sleep($1)';
+    await patient.transaction(async (manager) => {
+      for (let count = 0; count < 4; count++) await manager.query(sleep, [0.2]);
+    });
+    const silent = patient.transaction((manager) => manager.query(sleep, [5]));
+    await expect(silent).rejects.toThrow('PostgreSQL has made no progress');
+  });
+
   const NOTE = 'INSERT INTO notes VALUES ($1)';
   const notes = () => database.query('SELECT text FROM notes');
   const failureOf = (transaction: Promise<unknown>): Promise<unknown> =>

@@ -14,7 +14,13 @@ const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
 const TIMEOUT = { min: 0.1, max: 60 };
 
-export type DatabaseSettings = Readonly<ReturnType<typeof readDatabaseSettings>>;
+export type DatabaseSettings = Readonly<ReturnType<typeof readDatabaseSettings>> & {
+  /**
+   * For commands: a statement or transaction may take as long as its input, but the server may be silent
+   * for this time only, in milliseconds. It replaces `statementTimeoutMs`.
+   */
+  readonly progressLimitMs?: number;
+};
 
 export function readDatabaseSettings(read: EnvironmentReader, { name, database }: Product) {
   return {

@@ -19,11 +19,11 @@ export function connectionConfig(
   settings: DatabaseSettings,
   purpose = '',
 ): BoundedPoolConfig & PgClientConfig {
-  const { statementTimeoutMs } = settings;
+  const { statementTimeoutMs, progressLimitMs } = settings;
   const serverSettings = {
-    statement_timeout: statementTimeoutMs,
+    statement_timeout: progressLimitMs === undefined ? statementTimeoutMs : 0,
     lock_timeout: settings.lockTimeoutMs,
-    idle_in_transaction_session_timeout: 2 * statementTimeoutMs,
+    idle_in_transaction_session_timeout: 2 * (progressLimitMs ?? statementTimeoutMs),
   };
   return {
     ...connection,
@@ -31,7 +31,9 @@ export function connectionConfig(
     application_name: `${settings.name} ${purpose}`.trim(),
     keepAlive: true,
     connectionTimeoutMillis: settings.poolWaitMs,
-    responseTimeoutMs: statementTimeoutMs + CLIENT_TIMEOUT_MARGIN_MS,
+    ...(progressLimitMs === undefined
+      ? { responseTimeoutMs: statementTimeoutMs + CLIENT_TIMEOUT_MARGIN_MS }
+      : { progressLimitMs }),
     max: settings.poolSize,
     // A connection stays open.
     idleTimeoutMillis: 0,

@@ -3,6 +3,8 @@ import { createReadStream } from 'node:fs';
 
 /** Bounds the memory for a file. */
 export const MAX_LINE_BYTES = 1_048_576;
+/** The transaction of an import stays open while it waits for input. */
+const MAX_PAUSE_MS = 600_000;
 export const TOO_LONG = `is longer than ${MAX_LINE_BYTES} bytes`;
 
 /** A line after which the file cannot be read. */
@@ -46,11 +48,20 @@ export async function* textBlocks(path: string): AsyncGenerator<string, undefine
 
 /** Yields the bytes of a file, or of standard input for `-`. @throws Error if it cannot be read */
 async function* bytesOf(path: string): AsyncGenerator<Buffer, undefined> {
+  const stream = path === '-' ? process.stdin : createReadStream(path);
+  const paused = new Error(`The input has paused for more than ${MAX_PAUSE_MS / 60_000} minutes.`);
+  const limit = setTimeout(() => stream.destroy(paused), MAX_PAUSE_MS).unref();
   try {
-    yield* path === '-' ? process.stdin : createReadStream(path);
+    for await (const chunk of stream) {
+      yield chunk as Buffer;
+      limit.refresh();
+    }
   } catch (cause) {
+    if (cause === paused) throw paused;
     const { code = '' } = cause as NodeJS.ErrnoException;
     throw new Error(`The file ${path} cannot be read (${code}).`, { cause });
+  } finally {
+    clearTimeout(limit);
   }
   return undefined;
 }

@@ -44,3 +44,15 @@ export async function traceStatement<Result>(
     span.end();
   }
 }
+
+/** What the API gives before and after an SDK is registered, and the provider of an SDK. */
+interface SpanProvider {
+  getDelegate?(): SpanProvider;
+  forceFlush?(): Promise<void>;
+}
+
+/** Lets the SDK, if there is one, export the spans that it has buffered. */
+export async function flushSpans(): Promise<void> {
+  const provider = trace.getTracerProvider() as SpanProvider;
+  await (provider.getDelegate?.() ?? provider).forceFlush?.();
+}

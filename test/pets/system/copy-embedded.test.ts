@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { PRODUCT } from '../../../src/product.js';
 import { findPostgresPrograms } from '../../harness/database/postgres-programs.js';
 import { PostgresServer } from '../../harness/database/postgres-server.js';
 import { ApiClient } from '../../harness/http/client.js';
@@ -131,6 +132,50 @@ jest.setTimeout(60_000);
     if (side === 'source') open();
     await unchanged();
   });
+
+  /** Does something while the copy waits for a lock of the target. Returns the line of the copy. */
+  async function whileItWaits(work: () => Promise<void>): Promise<string> {
+    const holder = new Client({ connectionString: target.url });
+    await holder.connect();
+    try {
+      await holder.query('begin; lock table pets in access share mode');
+      const result = rejected({ DATABASE_LOCK_TIMEOUT_SECONDS: '60' });
+      const waiting = `select from pg_locks where not granted and relation = 'pets'::regclass`;
+      await until(async () => (await target.query(waiting)).length > 0, 20_000);
+      await work();
+      await holder.query('commit');
+      return await result;
+    } finally {
+      await holder.end();
+    }
+  }
+
+  test('refuses a service that starts between the check and the lock of the target', async () => {
+    const name = PRODUCT.database;
+    const service = new Client({ connectionString: target.url, application_name: name });
+    const line = await whileItWaits(async () => {
+      await service.connect();
+    });
+    expect(line).toMatch(/^A service uses .+\. Stop it first\.$/);
+    await service.end();
+    const sessions = `select from pg_stat_activity where application_name = '${name}'`;
+    await until(async () => (await target.query(sessions)).length === 0, 20_000);
+    await unchanged();
+  });
+
+  test('nobody changes the source while it is copied: a revocation fails with a line, and is not lost', async () => {
+    const line = await whileItWaits(async () => {
+      const env = { DATA_DIR: dataDir, DATABASE_LOCK_TIMEOUT_SECONDS: '0.2' };
+      // In a process of its own, as that of another operator.
+      const { code, stderr } = await resultOf(new Cli(env).start('keys', 'revoke', '3', '--yes'));
+      expect([code, stderr]).toEqual([1, expect.stringContaining('55P03')]);
+      // The copy fails, so that a later test can copy.
+      await target.query(`insert into items (name, category_id, status) values ('a', 1, 'sold')`);
+    });
+    expect(line).toContain('items has rows');
+    await target.query('delete from items');
+    await unchanged();
+  }, 120_000);
 
   test('a signal leaves the target as it was, and stops the embedded server', async () => {
     await user.close();

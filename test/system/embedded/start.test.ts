@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
@@ -185,6 +186,56 @@ ofLinux('starting the embedded database (Linux only)', () => {
     const dist = copyOfBuild(checkout);
     const service = new EmbeddedUser(join(checkout, '.data'), 'service', { dist });
     expect(await service.rejected()).toMatch(/is not installed: install without --omit=optional/);
+  });
+
+  test('the number of the server may belong to another process after a power cut', async () => {
+    const dataDir = makeFolder();
+    await makeCluster(dataDir);
+    const lock = join(dataDir, 'postgres/postmaster.pid');
+    const other = spawn('sleep', ['60'], { uid: 65_534, gid: 65_534 });
+    try {
+      fs.writeFileSync(lock, `${other.pid}\n${join(dataDir, 'postgres')}\n1\n5432\n.\n\n0 0\n`);
+      const user = new EmbeddedUser(dataDir, 'service');
+      const opened = await user.opened();
+      expect(await query(opened, 'select 1 as one')).toEqual([{ one: 1 }]);
+      expect(await user.close()).toBe(0);
+    } finally {
+      other.kill();
+    }
+  });
+
+  test.each<
+    [title: string, change: (cluster: string) => void, remedy: (cluster: string) => string]
+  >([
+    [
+      'of an earlier version of PostgreSQL',
+      (cluster) => fs.writeFileSync(join(cluster, 'PG_VERSION'), '17\n'),
+      () => 'run that release, and copy the data to a server with `db copy-embedded`',
+    ],
+    [
+      'that its group can write',
+      (cluster) => fs.chmodSync(cluster, 0o770),
+      (cluster) => `run \`chmod 700 '${cluster}'\``,
+    ],
+    [
+      'with a broken configuration',
+      (cluster) => fs.appendFileSync(join(cluster, 'postgresql.conf'), 'nonsense = 1\n'),
+      () => 'read the log of PostgreSQL, and keep the folder',
+    ],
+  ])('one line says what to do about data %s', async (_title, change, remedy) => {
+    const dataDir = makeFolder();
+    await makeCluster(dataDir);
+    const cluster = join(dataDir, 'postgres');
+    change(cluster);
+    expect(await new EmbeddedUser(dataDir, 'service').rejected()).toContain(`: ${remedy(cluster)}`);
+  });
+
+  test('one line says what to do without an entry of the user', async () => {
+    const dataDir = makeFolder(0o777);
+    const rejected = await new EmbeddedUser(join(dataDir, 'new'), 'service', {
+      uid: 61_234,
+    }).rejected();
+    expect(rejected).toContain('add an entry for the user of this process to /etc/passwd');
   });
 
   test("one line has the reason of the server's log", async () => {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -40,6 +41,7 @@ describeWithRedis('with OpenTelemetry, registered as docs/tracing.md shows', () 
 
   let lists: TracedRequest[];
   let create: TracedRequest;
+  let late: TracedRequest;
   let unauthenticated: TracedRequest;
   let untraced: ApiResponse;
 
@@ -58,6 +60,7 @@ describeWithRedis('with OpenTelemetry, registered as docs/tracing.md shows', () 
       REDIS_URL: redis.url,
       TRUST_PROXY: '1',
       TEST_SPANS: join(folder, 'spans'),
+      SHUTDOWN_DELAY_SECONDS: '3',
     };
     const command = [process.execPath, '--import', registered];
     service = await startBuiltService(env, undefined, command);
@@ -72,7 +75,11 @@ describeWithRedis('with OpenTelemetry, registered as docs/tracing.md shows', () 
     });
     untraced = await client.get('/v1/items');
     await send(service, '/health/ready');
-    await service.stop();
+    const ended = once(service.process, 'exit');
+    service.process.kill('SIGTERM');
+    await service.waitForLog(({ msg }) => msg === 'stopping');
+    late = await traced('/v1/items?limit=3');
+    await ended;
     const lines = readFileSync(join(folder, 'spans'), 'utf8').trim().split('\n');
     spans = lines.map((line) => JSON.parse(line) as Span);
   }, 120_000);
@@ -118,6 +125,10 @@ describeWithRedis('with OpenTelemetry, registered as docs/tracing.md shows', () 
   test('GET /v1/items › 40 connections at once: each is one trace, with its own statement', () => {
     expect(lists.map(({ status }) => status)).toEqual(Array(40).fill(200));
     for (const { traceId } of lists) expect(pathsOf(traceId)).toEqual(LIST_PATHS);
+  });
+
+  test('GET /v1/items › also during SHUTDOWN_DELAY_SECONDS', () => {
+    expect([late.status, pathsOf(late.traceId)]).toEqual([200, LIST_PATHS]);
   });
 
   test('POST /v1/items › one trace with the statements of the transaction, and none of the values', () => {

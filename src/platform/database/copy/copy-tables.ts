@@ -63,7 +63,7 @@ const REFERENCES: Readonly<Record<string, string>> = {
 
 /**
  * Copies the rows of all tables, as they are at one moment, and the positions of the sequences, in
- * one transaction of the target.
+ * one transaction of the target. Meanwhile, nobody can change the source.
  *
  * @param omit returns what is not copied. A foreign key to it, or a column of REFERENCES, becomes
  *   NULL. If it must not be NULL, its row is not copied
@@ -85,13 +85,15 @@ export async function copyTables(
     );
   }
   for (const side of [source, target]) await checkStopped(side, side.dataSource);
+  const tables = await queryRows<Table>(source.dataSource, TABLES);
+  const names = tables.map(({ name }) => name);
   return source.dataSource.transaction('REPEATABLE READ', async ({ queryRunner }) => {
     const from = queryRunner as QueryRunner;
+    // Before the snapshot: whatever a writer confirms is in it. Later writers wait for the end of the copy.
+    await from.query(`LOCK TABLE ${names.join()} IN SHARE MODE`);
     await from.query('SET TRANSACTION READ ONLY');
     const omitted = await omit(from);
-    const tables = await queryRows<Table>(from, TABLES);
     const sequences = await queryRows<{ name: string; last: bigint | null }>(from, SEQUENCES);
-    const names = tables.map(({ name }) => name);
     return target.dataSource.transaction('READ COMMITTED', async ({ queryRunner }) => {
       const to = queryRunner as QueryRunner;
       await to.query(`LOCK TABLE ${names.join()} IN ACCESS EXCLUSIVE MODE`);

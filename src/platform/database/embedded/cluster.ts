@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { randomBytes, randomInt } from 'node:crypto';
 import * as fs from 'node:fs';
 import { userInfo } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DatabaseSettings } from '../../config/database-settings.js';
 import {
@@ -145,6 +145,7 @@ export class Server {
 
   /** Starts the server. @throws Error with the reason in its log if it does not start */
   async start(): Promise<void> {
+    this.removeStaleLock();
     const logged = fs.statSync(this.log, { throwIfNoEntry: false })?.size ?? 0;
     const options = Object.entries(SETTINGS).map(([name, value]) => `-c ${name}=${value}`);
     try {
@@ -170,6 +171,35 @@ export class Server {
     while (this.lockedBy() === running && performance.now() < limitMs) await sleep(POLL_MS);
   }
 
+  /**
+   * Removes a lock whose process number belongs to another process, as it may after a power cut.
+   * PostgreSQL would not start.
+   */
+  private removeStaleLock(): void {
+    const lock = this.lockedBy();
+    const pid = Number.parseInt(lock, 10);
+    if (!(pid > 0) || isWindows) return;
+    const program = programOf(pid);
+    // PostgreSQL replaces the lock of a process that has ended. Ours is starting or stopping.
+    if (program === '' || this.isOurs(pid, program)) return;
+    // Renamed first: another process may have replaced it meanwhile.
+    const removed = `${this.lock}.${process.pid}`;
+    fs.renameSync(this.lock, removed);
+    const isSame = fs.readFileSync(removed, 'utf8').split('\n', 3).join() === lock;
+    if (!isSame && !fs.existsSync(this.lock)) fs.renameSync(removed, this.lock);
+    else fs.rmSync(removed);
+  }
+
+  /** Whether a program is the server of this folder, as far as the system shows its folder. */
+  private isOurs(pid: number, program: string): boolean {
+    if (program !== 'postgres') return false;
+    try {
+      return fs.readlinkSync(`/proc/${pid}/cwd`) === fs.realpathSync(this.cluster);
+    } catch {
+      return true;
+    }
+  }
+
   /** Returns the process number, folder and start time of the server that has locked the cluster. */
   private lockedBy(): string {
     try {
@@ -190,4 +220,17 @@ function openable(folder: string): string {
   const length = Buffer.byteLength(`${folder}/.s.PGSQL.${SOCKET_PORT}`);
   if (length <= MAX_SOCKET_PATH_BYTES || process.platform !== 'linux') return folder;
   return `/proc/self/fd/${fs.openSync(folder, 'r')}`;
+}
+
+/** Returns the name of the program of a process, '' if there is no such process. */
+function programOf(pid: number): string {
+  if (process.platform !== 'linux') {
+    const options = { encoding: 'utf8', timeout: 5_000 } as const;
+    return basename(spawnSync('ps', ['-p', String(pid), '-o', 'comm='], options).stdout.trim());
+  }
+  try {
+    return fs.readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
+  } catch {
+    return '';
+  }
 }

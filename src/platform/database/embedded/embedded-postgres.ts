@@ -51,13 +51,50 @@ export async function openEmbeddedDatabase(
   } catch (error) {
     await database?.close();
     signal?.throwIfAborted();
-    const { code, message } = error as NodeJS.ErrnoException;
-    const remedy =
-      code === 'EACCES' ? `run this as ${ownerOf(clusterIn(dataDir))}` : 'choose another DATA_DIR';
+    const { message } = error as Error;
+    const remedy = remedyOf(error as NodeJS.ErrnoException, dataDir);
     const problem = `the embedded database in ${dataDir} cannot be used: ${message}: ${remedy}`;
     const text = error instanceof StartError ? message : problem.replace(/\s+/g, ' ');
     throw new StartError(`${text}, or set DATABASE_URL=postgres://…`, { cause: error });
   }
+}
+
+/** What to do about a failure, by the message of PostgreSQL or the code of the system. */
+const REMEDIES: readonly [failure: RegExp, remedy: (dataDir: string) => string][] = [
+  [
+    /files are incompatible with server|initialized by PostgreSQL version/,
+    () =>
+      'another release of this service made it, and your data is unchanged: run that release, and copy the data to a server with `db copy-embedded` of that release',
+  ],
+  [/has invalid permissions/, (dataDir) => `run \`chmod 700 '${realPathOf(clusterIn(dataDir))}'\``],
+  [/has wrong ownership/, (dataDir) => `run this as ${ownerOf(clusterIn(dataDir))}`],
+  [
+    /look up (?:effective|local) user id|user does not exist/i,
+    () => 'add an entry for the user of this process to /etc/passwd',
+  ],
+  [/EACCES|EPERM|Permission denied/, (dataDir) => `run this as ${ownerOf(clusterIn(dataDir))}`],
+  [/ENOSPC|EDQUOT|No space left/, () => 'free some disk space'],
+  [/EROFS|Read-only file system/, () => 'choose a DATA_DIR on a file system that can be written'],
+  [/Cannot allocate memory|could not map/, () => 'free some memory'],
+  [
+    /could not create .*socket|name too long|ENAMETOOLONG/,
+    () => 'choose a DATA_DIR with a shorter path',
+  ],
+  [
+    /shared librar|cannot open shared object|ENOEXEC/,
+    () => 'install the library that is missing, on Linux with glibc',
+  ],
+  [/ENOTDIR|EEXIST|ENOENT|EINVAL|ELOOP/, () => 'choose another DATA_DIR'],
+];
+
+/** Returns what to do about a failure. The data is kept in any case. */
+function remedyOf({ code = '', message }: NodeJS.ErrnoException, dataDir: string): string {
+  const remedy = REMEDIES.find(([failure]) => failure.test(`${code} ${message}`))?.[1];
+  return remedy?.(dataDir) ?? 'read the log of PostgreSQL, and keep the folder';
+}
+
+function realPathOf(folder: string): string {
+  return existsSync(folder) ? realpathSync(folder) : folder;
 }
 
 /** Returns who owns the folder, or else the first parent that this process may look at. */

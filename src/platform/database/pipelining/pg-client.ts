@@ -22,6 +22,8 @@ const RUN_AGAIN = /^(?:0A000|22|26000|40P01|42|XX000)/;
 export interface PgClientConfig extends pg.ClientConfig {
   /** How long a response may take; by default without a limit. */
   responseTimeoutMs?: number;
+  /** Instead: how long the server may send nothing. A transaction has no other limit then. */
+  progressLimitMs?: number;
 }
 
 /** The settings that results depend on. In a pooler's sessions, EQUIVALENT values fit too. */
@@ -55,14 +57,15 @@ export class PgClient extends pg.Client {
 
   constructor(config: PgClientConfig) {
     super(config);
-    const { responseTimeoutMs = 0 } = config;
+    const { responseTimeoutMs = 0, progressLimitMs } = config;
     // Waiting statements get the error. Without a listener, the event would end the process.
     this.on('error', () => undefined);
     // The socket has one timer. pg's `query_timeout` would set one per statement.
     this.once('connect', () => {
       const { stream } = this.internals.connection;
-      stream.setTimeout(responseTimeoutMs).on('timeout', () => {
-        if (!this.internals.readyForQuery) this.abandon();
+      stream.setTimeout(progressLimitMs ?? responseTimeoutMs).on('timeout', () => {
+        if (!this.internals.readyForQuery)
+          this.abandon(progressLimitMs === undefined ? undefined : noProgress());
       });
     });
   }
@@ -113,9 +116,13 @@ export class PgClient extends pg.Client {
     super.query(batch as unknown as pg.Submittable);
   }
 
-  /** Closes the connection without waiting for statements. The server rolls them back. */
-  abandon(): void {
-    this.internals.connection.stream.destroy();
+  /**
+   * Closes the connection without waiting for statements. The server rolls them back.
+   *
+   * @param reason the error of the statements; by default, that the connection was terminated
+   */
+  abandon(reason?: Error): void {
+    this.internals.connection.stream.destroy(reason);
   }
 
   /** Lets a statement be prepared again. Returns whether it can run again: it has had no effect. */
@@ -130,4 +137,10 @@ export class PgClient extends pg.Client {
   private get internals(): Internals {
     return this as unknown as Internals;
   }
+}
+
+function noProgress(): Error {
+  return new Error(
+    'PostgreSQL has made no progress for too long: it hangs, or nobody reads the output.',
+  );
 }
