@@ -58,6 +58,10 @@ describe.each([
 
     for (const series of ['ready', 'component_up{component="database"}'])
       expect(await metric(store.service, series)).toBe(0);
+    const changed = await store.service.waitForLog(
+      ({ msg, component }) => msg === 'component changed' && component === 'database',
+    );
+    expect(changed).toMatchObject({ state: 'down', cause: expect.any(String) });
 
     await relay.restore();
     await untilServed();

@@ -46,7 +46,7 @@ export class DatabaseModule {}
 /** Returns the pool of the connections that serve requests, all open. TypeORM closes it. */
 async function openPool({ driver }: DataSource, probe: DatabaseProbe): Promise<BoundedPool> {
   // First, in case the server allows fewer connections.
-  await probe.state();
+  await probe.run();
   const { master: pool } = driver as unknown as { master: BoundedPool };
   const failure = await pool.open();
   if (failure) {

@@ -1,6 +1,9 @@
-import { setImmediate, setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
-import { Settings } from '../config/settings.js';
+import {
+  type CheckResult,
+  ComponentCheck,
+  type ComponentState,
+} from '../database/pools/component-check.js';
 import { DatabaseProbe } from '../database/pools/database-probe.js';
 import { ServiceMetrics } from '../metrics/service-metrics.js';
 import { describeCause } from '../logging/error-details.js';
@@ -26,23 +29,14 @@ interface Component {
 /** Decides whether load balancers should send requests to this replica. */
 @Injectable()
 export class Readiness {
-  private readonly components = new Map<
-    string,
-    { required: boolean; state: () => Promise<string> }
-  >();
+  private readonly components = new Map<string, { required: boolean; check: ComponentCheck }>();
   /** The states of the latest checks. */
-  private readonly states = new Map<string, string>();
+  private readonly states = new Map<string, ComponentState>();
   private readonly logger = new Logger(Readiness.name);
   private shuttingDown = false;
 
-  constructor(
-    database: DatabaseProbe,
-    { circuit }: LimitStorage,
-    settings: Settings,
-    metrics: ServiceMetrics,
-  ) {
-    const limitMs = settings.database.readinessTimeoutMs;
-    this.add('database', { required: true, limitMs, check: () => database.state() });
+  constructor(database: DatabaseProbe, { circuit }: LimitStorage, metrics: ServiceMetrics) {
+    this.addCheck('database', true, database);
     if (circuit) this.add('redis', { check: () => !circuit.isOpen });
     metrics.add('ready', '1 while this replica is ready for requests, else 0', async () =>
       Number((await this.report()).status !== 'unavailable'),
@@ -70,13 +64,12 @@ export class Readiness {
    * @throws Error if the name is taken
    */
   add(name: string, { required = false, limitMs = 500, check }: Component): void {
+    this.addCheck(name, required, new ComponentCheck(check, limitMs));
+  }
+
+  private addCheck(name: string, required: boolean, check: ComponentCheck): void {
     if (name === 'shutdown' || this.components.has(name)) throw new Error(`${name} is taken`);
-    let state: Promise<string> | undefined;
-    this.components.set(name, {
-      required,
-      state: () =>
-        (state ??= this.stateOf(name, check, limitMs).finally(() => (state = undefined))),
-    });
+    this.components.set(name, { required, check });
   }
 
   /** The replica is not ready from now on. */
@@ -92,35 +85,22 @@ export class Readiness {
     if (this.shuttingDown) return { status: 'unavailable', checks: { shutdown: 'in progress' } };
     const checks: ReadinessReport['checks'] = { shutdown: 'no' };
     let status: ReadinessReport['status'] = 'ok';
-    const pending = Array.from(this.components, async ([name, { required, state }]) => {
-      const found = (checks[name] = await state());
-      if (found === 'down' && required) status = 'unavailable';
-      else if (found !== 'up' && status === 'ok') status = 'degraded';
+    const pending = Array.from(this.components, async ([name, { required, check }]) => {
+      const result = await check.run();
+      this.logChange(name, result);
+      checks[name] = result.state;
+      if (result.state === 'down' && required) status = 'unavailable';
+      else if (result.state !== 'up' && status === 'ok') status = 'degraded';
     });
     await Promise.all(pending);
     return { status, checks };
   }
 
-  /** Returns the state of a component, and logs each change. */
-  private async stateOf(name: string, check: Component['check'], limitMs: number): Promise<string> {
-    let cause: unknown;
-    // If the process was busy, a response that has arrived is read before the immediate runs.
-    const limit = delay(limitMs, undefined, { ref: false }).then(() => setImmediate('late'));
-    const checked = Promise.resolve()
-      .then(check)
-      .catch((error: unknown) => {
-        cause = describeCause(error);
-        return 'down';
-      });
-    const result = await Promise.race([checked, limit]);
-    if (result === 'late') cause = `no response in ${limitMs} ms`;
-    const isDown = result === 'down' || result === 'late' || result === false;
-    const state = result === 'read-only' ? result : isDown ? 'down' : 'up';
-    if (state !== (this.states.get(name) ?? 'up')) {
-      const level = state === 'up' ? 'log' : 'warn';
-      this.logger[level]({ msg: 'component changed', component: name, state, cause });
-    }
-    this.states.set(name, state);
-    return state;
+  private logChange(component: string, { state, cause }: CheckResult): void {
+    if (state === (this.states.get(component) ?? 'up')) return;
+    this.states.set(component, state);
+    const level = state === 'up' ? 'log' : 'warn';
+    const reason = cause === undefined ? undefined : describeCause(cause);
+    this.logger[level]({ msg: 'component changed', component, state, cause: reason });
   }
 }

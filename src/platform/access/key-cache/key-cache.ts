@@ -107,9 +107,9 @@ export class KeyCache {
 
   /** Whether the database does not respond. Called after a lookup has failed. */
   private async isDown(): Promise<boolean> {
-    const isDown = (await this.database.state()) === 'down';
-    if (isDown) this.downAtMs = this.clock.monotonicMs();
-    return isDown;
+    const { state } = await this.database.run();
+    if (state === 'down') this.downAtMs = this.clock.monotonicMs();
+    return state === 'down';
   }
 
   private store(hash: string, startedAtMs: number, key: KeyState | null): void {

@@ -1,0 +1,48 @@
+import { setImmediate, setTimeout as delay } from 'node:timers/promises';
+
+/** `read-only`: it responds but accepts no writes, for example because it is a standby. */
+export type ComponentState = 'up' | 'read-only' | 'down';
+
+export interface CheckResult {
+  readonly state: ComponentState;
+  /** Why it is down, if the check has failed or was late. */
+  readonly cause?: unknown;
+}
+
+const LATE = Symbol('late');
+
+/** Checks a component that the service depends on, in a limited time. */
+export class ComponentCheck {
+  private running: Promise<CheckResult> | undefined;
+
+  /**
+   * @param check the component is down if this fails, or returns `down` or false
+   * @param limitMs how long a check may take before the component is down
+   */
+  constructor(
+    private readonly check: () => unknown,
+    private readonly limitMs: number,
+  ) {}
+
+  /**
+   * Returns the state of the component. Concurrent calls share one check, because anyone can send
+   * any number of health probes.
+   */
+  run(): Promise<CheckResult> {
+    this.running ??= this.checkOnce().finally(() => (this.running = undefined));
+    return this.running;
+  }
+
+  private async checkOnce(): Promise<CheckResult> {
+    // If the process was busy, it reads a response that has arrived before it runs the immediate.
+    const limit = delay(this.limitMs, undefined, { ref: false }).then(() => setImmediate(LATE));
+    try {
+      const result = await Promise.race([Promise.resolve().then(this.check), limit]);
+      if (result === LATE) return { state: 'down', cause: `no response in ${this.limitMs} ms` };
+      if (result === 'read-only') return { state: 'read-only' };
+      return { state: result === 'down' || result === false ? 'down' : 'up' };
+    } catch (cause) {
+      return { state: 'down', cause };
+    }
+  }
+}
