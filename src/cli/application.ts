@@ -6,6 +6,7 @@ import type { Command } from 'commander';
 import { recordAction } from '../platform/access/administration/operator-actions.repository.js';
 import type { DeclaredCommand } from '../platform/commands/command.decorator.js';
 import { Terminal } from '../platform/commands/terminal.js';
+import { SYSTEM_CLOCK } from '../platform/config/clock.js';
 import type { DatabaseSettings } from '../platform/config/database-settings.js';
 import { Settings } from '../platform/config/settings.js';
 import { STOP_SIGNALS } from '../platform/config/stop-signals.js';
@@ -55,7 +56,7 @@ export async function runCommand(
     const use = { poolSize: 2, progressLimitMs: PROGRESS_LIMIT_MS };
     const own = { redis: undefined, database: { ...settings.database, ...use } };
     const prepared = {
-      ...{ database, logger, schemaCurrent: Promise.resolve() },
+      ...{ clock: SYSTEM_CLOCK, database, logger, schemaCurrent: Promise.resolve() },
       settings: Object.assign({}, settings, own),
     };
     const application = await NestFactory.createApplicationContext(withPrepared(root, prepared), {

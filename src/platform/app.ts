@@ -10,6 +10,8 @@ import { EXCEPTION_FILTERS_METADATA } from '@nestjs/common/internal';
 import { type AbstractHttpAdapter, DiscoveryService, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, RequestHandler } from 'express';
+import { isUnavailable } from './database/database-errors.js';
+import { StartError } from './errors/start-error.js';
 import {
   DocumentationController,
   NoDocumentationController,
@@ -35,10 +37,11 @@ type CreateNestApp = (
  *
  * @param root AppModule
  * @param create NestFactory.create; in tests, `createNestApplication` of a testing module
+ * @throws StartError if the database is unreachable or rejects the service
  */
 export async function createApp(
   root: Type,
-  prepared: Prepared & Required<Pick<Prepared, 'settings' | 'logger'>>,
+  prepared: Prepared,
   create: CreateNestApp = (...args) => NestFactory.create<NestExpressApplication>(...args),
 ): Promise<NestExpressApplication> {
   const { settings, logger } = prepared;
@@ -47,7 +50,7 @@ export async function createApp(
   const adapter = new RESPONSE(settings, (type) => app.get(type));
   const docs = settings.server.docs ? DocumentationController : NoDocumentationController;
   const module = withPrepared(root, prepared, docs);
-  const app: NestExpressApplication = await create(module, adapter, {
+  const creating = create(module, adapter, {
     // BodyGuard reads the body, after the guards that can reject the request.
     bodyParser: false,
     instrument: { instanceDecorator: record },
@@ -59,6 +62,7 @@ export async function createApp(
     // `shadow` would reject `toys/mine` declared before `toys/:toyId`, which works.
     routeConflictPolicy: { duplicate: 'error' },
   });
+  const app: NestExpressApplication = await creating.catch(throwStartError);
   try {
     for (const [, target] of decoratedTargets(app.get(DiscoveryService))) {
       const filters = Reflect.getMetadata(EXCEPTION_FILTERS_METADATA, target) as
@@ -78,6 +82,14 @@ export async function createApp(
     await app.close();
     throw error;
   }
+}
+
+/** Throws a StartError for a database that is unreachable or rejects the service. */
+function throwStartError(error: unknown): never {
+  // 3F000: to a role that may not use any schema of its search path, PostgreSQL reports that there is none.
+  const lacksRights = /^(?:42501|3F000)$/.test(String((error as { code?: unknown }).code));
+  if (!(error instanceof Error) || !(lacksRights || isUnavailable(error))) throw error;
+  throw new StartError(`DATABASE_URL: ${error.message.split('\n', 1).join()}`, { cause: error });
 }
 
 /** Returns the steps as one middleware: a router layer for each costs time (docs/performance.md). */

@@ -1,194 +1,149 @@
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
+import { existsSync } from 'node:fs';
+import { constants } from 'node:os';
 import type { Type } from '@nestjs/common';
-import type { NestApplicationContext } from '@nestjs/core';
-import type { NestExpressApplication } from '@nestjs/platform-express';
-import type { Logger } from 'pino';
-import { KeyUsage } from './access/usage/key-usage.js';
-import { createApp } from './app.js';
+import { SYSTEM_CLOCK } from './config/clock.js';
+import type { DatabaseSettings } from './config/database-settings.js';
+import type { Product } from './config/product.js';
 import type { ServerSettings } from './config/server-settings.js';
-import type { Settings } from './config/settings.js';
-import type { Stop } from './config/stop-signals.js';
-import { isUnavailable } from './database/database-errors.js';
-import type { DatabaseLocation } from './database/database-location.js';
-import { makeSchemaCurrent } from './database/schema/migrate.js';
+import { Settings } from './config/settings.js';
+import { nextSignal, STOP_SIGNALS } from './config/stop-signals.js';
+import { loadEnvFile } from './config/text-file.js';
+import { locateDatabase } from './database/database-location.js';
 import { StartError } from './errors/start-error.js';
-import { Readiness } from './health/readiness.js';
-import { DemoKey } from './demo/demo-key.js';
-import { addressOf } from './http/request/public-url.js';
-import { ResponseHooks } from './http/response/response-hooks.js';
-import { ConnectionsMiddleware } from './http/server/connections.middleware.js';
-import type { Log } from './logging/logger.js';
-import { createMetricsServer } from './metrics/metrics-server.js';
-import { ServiceMetrics } from './metrics/service-metrics.js';
-import { flushSpans } from './tracing/spans.js';
-import { currentBuild } from './config/version.js';
+import { createLog, type Log } from './logging/logger.js';
 
-/** Connections to accept. With Node's default of 511, the system drops some of a burst. */
-const LISTEN_BACKLOG = 4_096;
-
-/** A database that hangs, or the hook of a feature, can keep close() from ending. */
-const CLOSE_LIMIT_MS = 1_500;
+const EXIT_LIMIT_MS = 1_000;
 
 /**
- * Starts the service, runs it until it is stopped, completes the requests in progress, and
- * closes everything, including the database.
+ * Runs the service until it is stopped, and ends the process. A reason why it cannot start is printed as one
+ * line for each problem.
  *
- * @param root AppModule
- * @throws StartError when an operator can fix what prevents the start; the reason to stop if it
- *   came before the application was created
+ * @param loadRoot loads AppModule
  */
-export async function runService(
-  root: Type,
-  settings: Settings,
-  database: DatabaseLocation,
-  log: Log,
-  stop: Stop,
-): Promise<void> {
-  const { logger } = log;
+export async function runProcess(product: Product, loadRoot: () => Promise<Type>): Promise<void> {
   try {
-    await checkListeners(settings.server);
-    const schemaCurrent = makeSchemaCurrent(settings, database, logger, stop.signal);
-    const creating = createApp(root, { settings, database, logger, schemaCurrent });
-    // A migration in progress ends first. A provider of a feature may never be ready.
-    const stopped = Promise.all([stop.reason, Promise.race([schemaCurrent, stop.hurried])]).then(
-      ([reason]) => Promise.reject(reason as unknown as Error),
-    );
-    const app = await Promise.race([creating, stopped]).catch(rethrow);
-    let reason: string | undefined;
-    app.get(ServiceMetrics).observeProcess(log.droppedLines);
-    const metrics = createMetricsServer(() => app.get(ServiceMetrics).text(), logger);
+    await runService(product, loadRoot);
+    process.exit();
+  } catch (error) {
+    console.error(error instanceof StartError ? error.message : error);
+    process.exitCode = 1;
+    // An open handle, such as a connection to a database that hangs, must not keep the process.
+    setTimeout(() => process.exit(), EXIT_LIMIT_MS).unref();
+  }
+}
+
+/**
+ * Starts the service, runs it until it is stopped, completes the requests in progress, and closes
+ * everything. After a second signal, it waits for nothing.
+ *
+ * @throws StartError when an operator can fix what prevents the start
+ */
+export async function runService(product: Product, loadRoot: () => Promise<Type>): Promise<void> {
+  loadEnvFile();
+  const settings = new Settings(product);
+  const log = await createLog(settings.logging);
+  const { logger } = log;
+  const signal = stopSignal(log, settings.server);
+  const stopped = reasonOf(signal);
+  const hurried = stopped.then(nextSignal);
+  try {
+    printFirstStart(settings.database, log);
+    const opening = locateDatabase(settings.database, 'service', signal);
     try {
-      const address = await openListeners(app, metrics, settings, database, logger);
-      // Only a person at a terminal needs the demo API key. A log must not contain it.
-      const demoKey = app.get(DemoKey);
-      if (database.embedded && process.stdout.isTTY) {
-        log.print(`${demoKey.welcomeText(address)}\n`);
-      } else if (demoKey.key !== undefined) {
-        logger.info({ file: demoKey.file }, 'demo API key');
+      // At the same time, because both take long. These files load NestJS and TypeORM.
+      const [database, root, { createApp }, { makeSchemaCurrent }, listeners, shutdown] =
+        await Promise.all([
+          opening,
+          loadRoot(),
+          import('./app.js'),
+          import('./database/schema/migrate.js'),
+          import('./listeners.js'),
+          import('./shutdown.js'),
+        ]);
+      await listeners.checkListeners(settings.server);
+
+      const schemaCurrent = makeSchemaCurrent(settings, database, logger, signal);
+      const prepared = { settings, clock: SYSTEM_CLOCK, logger, database, schemaCurrent };
+      const app = await Promise.race([
+        createApp(root, prepared),
+        rejectWhenStopped(stopped, schemaCurrent, hurried),
+      ]);
+      try {
+        const metrics = await listeners.listenForMetrics(app, settings.server, log);
+        try {
+          await listeners.listenForRequests(app, settings.server, log);
+          listeners.announce(app, metrics, prepared, log);
+          logger.info({ signal: await stopped }, 'stopping');
+          await shutdown.drain(app, settings.server, hurried);
+        } finally {
+          listeners.closeListener(metrics);
+        }
+      } finally {
+        await shutdown.closeApp(app, signal.reason as string | undefined, hurried, logger);
       }
-      reason = await stop.reason;
-      logger.info({ signal: reason }, 'stopping');
-      await drain(app, settings.server, stop.hurried);
     } finally {
-      metrics.close();
-      metrics.closeAllConnections();
-      // The interface of an application declares no signal, which the shutdown hooks get.
-      const context = app as unknown as NestApplicationContext;
-      // If the hook of a feature hangs, the hooks after it do not run.
-      const usage = app.get(KeyUsage);
-      const saved = usage.save();
-      // The requests that were drained have spans.
-      const flushed = flushSpans().catch((err: unknown) => {
-        logger.warn({ err }, 'spans were lost');
-      });
-      const isClosed = Promise.all([saved, flushed, context.close(reason)]).then(() => true);
-      if ((await Promise.race([isClosed, stop.hurried, delay(CLOSE_LIMIT_MS, false)])) === false) {
-        const keysWithoutUsage = usage.unsaved;
-        logger.warn(
-          { limitMs: CLOSE_LIMIT_MS, keysWithoutUsage },
-          'not everything was closed in time',
-        );
-      }
+      // If a module cannot be loaded, the database may still be starting.
+      const database = await opening.catch(() => undefined);
+      await database?.close();
     }
     logger.info('stopped');
+  } catch (error) {
+    if (!signal.aborted || error !== signal.reason) throw error;
+    // It was stopped before it had started.
+    logger.info({ signal: error }, 'stopped');
+    process.exitCode ??= 128 + constants.signals[error as NodeJS.Signals];
   } finally {
-    await database.close();
+    await log.end(EXIT_LIMIT_MS);
   }
 }
 
-/** Throws a StartError for a database that is unreachable or rejects the service. */
-function rethrow(error: unknown): never {
-  // 3F000: to a role that may not use any schema of its search path, PostgreSQL reports that there is none.
-  const lacksRights = /^(?:42501|3F000)$/.test(String((error as { code?: unknown }).code));
-  if (!(error instanceof Error) || !(lacksRights || isUnavailable(error))) throw error;
-  throw new StartError(`DATABASE_URL: ${error.message.split('\n', 1).join()}`, { cause: error });
-}
-
-/** Opens both listeners. Returns the address of the main listener. */
-async function openListeners(
-  app: NestExpressApplication,
-  metrics: Server,
-  settings: Settings,
-  { description }: DatabaseLocation,
-  logger: Logger,
-): Promise<string> {
-  const { port, host, metricsPort, metricsHost, trustProxy, publicUrl } = settings.server;
-  const server = app.getHttpServer();
-  if (metricsPort !== undefined) await listen(metrics, 'METRICS_', metricsPort, metricsHost);
-  await listen(server, '', port, host);
-  // A temporary error, such as too many open files, must not end the process.
-  for (const listener of [metrics, server]) {
-    listener.on('error', (err: unknown) => logger.error({ err }, 'connection not accepted'));
-  }
-  const address = addressOf(server);
-  logger.info(
-    {
-      address,
-      metrics: metrics.listening ? addressOf(metrics) : undefined,
-      ...currentBuild(),
-      node: process.version,
-      database: description,
-      redis: settings.redis?.urls.map((url) => new URL(url).host).join() ?? 'none',
-      trustProxy,
-      publicUrl,
-    },
-    'listening',
-  );
-  return address;
-}
-
-/**
- * Makes the server listen.
- *
- * @param prefix of its settings PORT and HOST
- * @throws StartError that says which setting to change
- */
-async function listen(server: Server, prefix: string, port: number, host: string): Promise<void> {
-  server.listen({ port, host, backlog: LISTEN_BACKLOG });
-  try {
-    await once(server, 'listening');
-  } catch (cause) {
-    const { code = '', message } = cause as NodeJS.ErrnoException;
-    const setting = ['EACCES', 'EADDRINUSE'].includes(code) ? 'PORT' : 'HOST';
-    const advice = code === 'EADDRINUSE' ? `. Set another one: ${prefix}PORT=${port + 1}` : '';
-    throw new StartError(`${prefix}${setting}: ${message}${advice}`, { cause });
+/** Prints that the embedded database is created, which takes seconds, to a person at a terminal. */
+function printFirstStart({ connection, dataDir }: DatabaseSettings, log: Log): void {
+  if (process.stdout.isTTY && connection === undefined && !existsSync(dataDir)) {
+    log.print(`Creating a database in ${dataDir}…\n`);
   }
 }
 
 /**
- * Reports a port in use, or an address that does not exist, before the schema is migrated.
- *
- * @throws StartError
+ * Returns a signal that is aborted at the first signal of the process, with its name, or at an uncaught
+ * exception, with its origin. After an uncaught exception, the process ends in any case.
  */
-async function checkListeners({ port, host, metricsPort, metricsHost }: ServerSettings) {
-  for (const [prefix, number = 0, address] of [
-    ['', port, host],
-    ['METRICS_', metricsPort, metricsHost],
-  ] as const) {
-    const server = createServer();
-    if (number !== 0) await listen(server, prefix, number, address);
-    server.close();
-  }
+function stopSignal(log: Log, { shutdownDelayMs, shutdownGraceMs }: ServerSettings): AbortSignal {
+  const stopping = new AbortController();
+  for (const name of STOP_SIGNALS) process.on(name, () => stopping.abort(name));
+  process.once('uncaughtException', (err, origin) => {
+    // A defect often repeats. It must not interrupt the shutdown.
+    process.on('uncaughtException', () => undefined);
+    process.exitCode = 1;
+    log.logger.fatal({ err }, 'fatal error');
+    setTimeout(
+      () => void log.end(EXIT_LIMIT_MS).then(() => process.exit()),
+      shutdownDelayMs + shutdownGraceMs + EXIT_LIMIT_MS,
+    );
+    stopping.abort(origin);
+  });
+  return stopping.signal;
 }
 
-/** Reports not ready for the delay, then completes requests in progress in the grace period. */
-async function drain(
-  app: NestExpressApplication,
-  { shutdownDelayMs, shutdownGraceMs }: ServerSettings,
-  hurried: Promise<unknown>,
-): Promise<void> {
-  app.get(Readiness).beginShutdown();
-  app.get(ResponseHooks).endConnections();
-  await Promise.race([delay(shutdownDelayMs), hurried]);
-  const server = app.getHttpServer();
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  const connections = app.get(ConnectionsMiddleware);
-  connections.closeEndless();
-  await Promise.race([closed, delay(shutdownGraceMs), hurried]);
-  connections.closeAll();
-  await closed;
-  // Sockets emit 'close' after the server does, and only then are their requests logged.
-  while (connections.size > 0) await delay(1);
+/** Resolves to the reason when the signal is aborted. */
+function reasonOf(signal: AbortSignal): Promise<string> {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(signal.reason as string));
+  });
+}
+
+/**
+ * Rejects with the reason to stop while the application is created, because a provider of a feature may
+ * never be ready. A migration in progress ends first.
+ */
+async function rejectWhenStopped(
+  stopped: Promise<string>,
+  schemaCurrent: Promise<void>,
+  hurried: Promise<void>,
+): Promise<never> {
+  // createApp() reports a failed migration.
+  const migrated = schemaCurrent.catch(() => undefined);
+  const reason = await stopped;
+  await Promise.race([migrated, hurried]);
+  throw reason as unknown as Error;
 }

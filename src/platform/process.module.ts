@@ -1,87 +1,85 @@
 import {
   type DynamicModule,
   Global,
-  Inject,
   type InjectionToken,
   Module,
   type OnApplicationShutdown,
-  Optional,
   type Type,
 } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Terminal } from './commands/terminal.js';
-import { Clock } from './config/clock.js';
+import { Clock, SYSTEM_CLOCK } from './config/clock.js';
 import type { Product } from './config/product.js';
 import { Settings } from './config/settings.js';
 import { DatabaseLocation, locateDatabase } from './database/database-location.js';
 import { makeSchemaCurrent, SCHEMA_CURRENT } from './database/schema/migrate.js';
 import { createLog, LOGGER } from './logging/logger.js';
 
-/** The objects that a process has before its application. ProcessModule creates the others. */
-export interface Prepared {
-  settings?: Settings;
-  clock?: Clock;
-  logger?: Logger;
-  database?: DatabaseLocation;
+/** What exists once in a process, and before its application. */
+abstract class ProcessObjects {
+  abstract readonly settings: Settings;
+  abstract readonly clock: Clock;
+  abstract readonly logger: Logger;
+  abstract readonly database: DatabaseLocation;
   /** Resolves when the schema of the database is up to date. */
-  schemaCurrent?: Promise<unknown>;
+  abstract readonly schemaCurrent: Promise<unknown>;
 }
 
-const PREPARED = Symbol('prepared');
+/** The objects that a process hands to its application. The process closes them. */
+export abstract class Prepared extends ProcessObjects {}
 
-/** Returns the root module for an application that uses what its process has prepared. */
-export function withPrepared(root: Type, values: Prepared, ...controllers: Type[]): DynamicModule {
-  const providers = [{ provide: PREPARED, useValue: values }];
-  return { module: root, global: true, providers, controllers, exports: [PREPARED] };
+/** Returns the root module of an application that uses the objects of its process. */
+export function withPrepared(
+  root: Type,
+  prepared: Prepared,
+  ...controllers: Type[]
+): DynamicModule {
+  const provider = { provide: Prepared, useValue: prepared };
+  return { module: root, global: true, controllers, providers: [provider], exports: [Prepared] };
 }
 
-/** Returns a provider of what the process has prepared, or of what `create` returns. */
-const provider = <Injected extends unknown[]>(
-  provide: InjectionToken,
-  name: keyof Prepared,
-  inject: InjectionToken[],
-  create: (...injected: Injected) => unknown,
-) => ({
+const provider = (provide: InjectionToken, useFactory: (objects: ProcessObjects) => unknown) => ({
   provide,
-  inject: [{ token: PREPARED, optional: true }, ...inject],
-  useFactory: (values: Prepared | undefined, ...injected: Injected) =>
-    values?.[name] ?? create(...injected),
+  inject: [ProcessObjects],
+  useFactory,
 });
+
+/** Every module can inject these. */
+const PROVIDERS = [
+  Terminal,
+  provider(Settings, (objects) => objects.settings),
+  provider(Clock, (objects) => objects.clock),
+  provider(LOGGER, (objects) => objects.logger),
+  provider(DatabaseLocation, (objects) => objects.database),
+  provider(SCHEMA_CURRENT, (objects) => objects.schemaCurrent),
+];
 
 /** Provides the objects of the process: settings, clock, log and database server. */
 @Global()
-@Module({
-  providers: [
-    Terminal,
-    provider(Clock, 'clock', [], () => ({ now: Date.now, monotonicMs: () => performance.now() })),
-    provider(LOGGER, 'logger', [Settings], async ({ logging }: Settings) => {
-      return (await createLog(logging)).logger;
-    }),
-    provider(DatabaseLocation, 'database', [Settings], ({ database }: Settings) =>
-      locateDatabase(database, 'service'),
-    ),
-    provider(
-      SCHEMA_CURRENT,
-      'schemaCurrent',
-      [Settings, DatabaseLocation, LOGGER],
-      makeSchemaCurrent,
-    ),
-  ],
-  exports: [Terminal, Clock, LOGGER, DatabaseLocation, SCHEMA_CURRENT],
-})
-export class ProcessModule implements OnApplicationShutdown {
-  constructor(
-    private readonly database: DatabaseLocation,
-    @Optional() @Inject(PREPARED) private readonly values?: Prepared,
-  ) {}
-
+@Module({ providers: PROVIDERS, exports: PROVIDERS })
+export class ProcessModule {
   static forRoot(product: Product): DynamicModule {
-    const settings = provider(Settings, 'settings', [], () => new Settings(product));
-    return { module: ProcessModule, providers: [settings], exports: [Settings] };
+    const objects = {
+      provide: ProcessObjects,
+      inject: [{ token: Prepared, optional: true }],
+      // NestFactory.create(AppModule) has no process that has prepared them.
+      useFactory: (prepared?: Prepared) => prepared ?? createObjects(product),
+    };
+    return { module: ProcessModule, providers: [objects] };
   }
+}
 
-  /** After the connections of the application are closed. The process closes what it has prepared. */
-  async onApplicationShutdown(): Promise<void> {
-    if (!this.values?.database) await this.database.close();
-  }
+/** Returns objects that the application closes, after its connections. */
+async function createObjects(product: Product): Promise<ProcessObjects & OnApplicationShutdown> {
+  const settings = new Settings(product);
+  const { logger } = await createLog(settings.logging);
+  const database = await locateDatabase(settings.database, 'service');
+  return {
+    settings,
+    clock: SYSTEM_CLOCK,
+    logger,
+    database,
+    schemaCurrent: makeSchemaCurrent(settings, database, logger),
+    onApplicationShutdown: () => database.close(),
+  };
 }

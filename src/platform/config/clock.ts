@@ -10,3 +10,9 @@ export abstract class Clock {
   /** Returns milliseconds since an arbitrary start, on a clock that nobody sets. For durations. */
   abstract monotonicMs(): number;
 }
+
+/** The clocks of the machine. */
+export const SYSTEM_CLOCK: Clock = {
+  now: () => Date.now(),
+  monotonicMs: () => performance.now(),
+};

@@ -22,13 +22,3 @@ export async function nextSignal(): Promise<void> {
   const [, number] = (await next()) as [string, number];
   process.exitCode = 128 + number;
 }
-
-/** When and why a process stops. */
-export interface Stop {
-  /** Resolves to the first signal, or to the origin of an uncaught exception. */
-  readonly reason: Promise<string>;
-  /** Is aborted with the reason. */
-  readonly signal: AbortSignal;
-  /** Resolves at the second signal, after which nothing may wait any longer. */
-  readonly hurried: Promise<unknown>;
-}

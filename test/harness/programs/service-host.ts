@@ -15,6 +15,7 @@ import { type Features, run } from '../../../src/cli/program.js';
 import { COMMANDS } from '../../../src/commands.js';
 import { createApp } from '../../../src/platform/app.js';
 import { Settings } from '../../../src/platform/config/settings.js';
+import { locateDatabase } from '../../../src/platform/database/database-location.js';
 import { currentRequestIds } from '../../../src/platform/http/request/request-context.middleware.js';
 import { createLogger } from '../../../src/platform/logging/logger.js';
 import { NestLogger } from '../../../src/platform/logging/nest-logger.js';
@@ -82,6 +83,7 @@ async function serve(socket: Socket): Promise<void> {
     settings,
     clock,
     logger,
+    database: await locateDatabase(settings.database, 'service'),
     schemaCurrent: Promise.resolve(),
   });
   serviceLogger = new NestLogger(logger, currentRequestIds);

@@ -3,7 +3,9 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test, type TestingModuleBuilder } from '@nestjs/testing';
 import { pino } from 'pino';
 import { createApp } from '../../../src/platform/app.js';
+import { SYSTEM_CLOCK } from '../../../src/platform/config/clock.js';
 import { Settings } from '../../../src/platform/config/settings.js';
+import { locateDatabase } from '../../../src/platform/database/database-location.js';
 import { PlatformModule } from '../../../src/platform/platform.module.js';
 import { closeBeforeDatabases, type TestDatabase } from '../database/database.js';
 import { PRODUCT } from '../../../src/product.js';
@@ -31,11 +33,11 @@ export async function startTestingApp({
   override = (module) => module,
 }: TestingOptions): Promise<{ app: NestExpressApplication; url: string }> {
   const settings = new Settings(PRODUCT, { DATABASE_URL: database.url, ...env });
-  const clock = { now: () => Date.now(), monotonicMs: () => performance.now() };
   const logger = pino({ level: 'silent' });
   @Module({ imports: [PlatformModule.forRoot(PRODUCT), ...features] })
   class Root {}
-  const prepared = { settings, clock, logger, schemaCurrent };
+  const location = await locateDatabase(settings.database, 'service');
+  const prepared = { settings, clock: SYSTEM_CLOCK, logger, database: location, schemaCurrent };
   const app = await createApp(Root, prepared, async (root, adapter, options) => {
     const testing = override(Test.createTestingModule({ imports: [root] }));
     return (await testing.compile()).createNestApplication(adapter, options);

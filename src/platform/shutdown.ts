@@ -1,0 +1,66 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { NestApplicationContext } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Logger } from 'pino';
+import { KeyUsage } from './access/usage/key-usage.js';
+import type { ServerSettings } from './config/server-settings.js';
+import { Readiness } from './health/readiness.js';
+import { ResponseHooks } from './http/response/response-hooks.js';
+import { ConnectionsMiddleware } from './http/server/connections.middleware.js';
+import { flushSpans } from './tracing/spans.js';
+
+/** A database that hangs, or the hook of a feature, can keep close() from ending. */
+const CLOSE_LIMIT_MS = 1_500;
+
+/**
+ * Reports not ready for SHUTDOWN_DELAY_SECONDS, and then completes the requests in progress within
+ * SHUTDOWN_GRACE_SECONDS. Afterwards, no connection is open, and each request is logged.
+ *
+ * @param hurried ends both waits
+ */
+export async function drain(
+  app: NestExpressApplication,
+  { shutdownDelayMs, shutdownGraceMs }: ServerSettings,
+  hurried: Promise<unknown>,
+): Promise<void> {
+  app.get(Readiness).beginShutdown();
+  app.get(ResponseHooks).endConnections();
+  await Promise.race([delay(shutdownDelayMs), hurried]);
+  const server = app.getHttpServer();
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  const connections = app.get(ConnectionsMiddleware);
+  connections.closeEndless();
+  await Promise.race([closed, delay(shutdownGraceMs), hurried]);
+  connections.closeAll();
+  await closed;
+  // Sockets emit 'close' after the server does, and only then are their requests logged.
+  while (connections.size > 0) await delay(1);
+}
+
+/**
+ * Stores the usage of API keys, exports spans, and closes the application, in at most 1.5 seconds.
+ *
+ * @param reason to stop, for the hooks of features. undefined: the application could not listen
+ * @param hurried ends the wait
+ */
+export async function closeApp(
+  app: NestExpressApplication,
+  reason: string | undefined,
+  hurried: Promise<unknown>,
+  logger: Logger,
+): Promise<void> {
+  // The interface of an application declares no signal, which the shutdown hooks get.
+  const context = app as unknown as NestApplicationContext;
+  const usage = app.get(KeyUsage);
+  // If the hook of a feature hangs, the hooks after it do not run.
+  const saved = usage.save();
+  // The requests that were drained have spans.
+  const flushed = flushSpans().catch((err: unknown) => logger.warn({ err }, 'spans were lost'));
+  const closed = Promise.all([saved, flushed, context.close(reason)]).then(() => 'closed');
+  const result = await Promise.race([closed, hurried, delay(CLOSE_LIMIT_MS, 'late')]);
+  if (result !== 'late') return;
+  logger.warn(
+    { limitMs: CLOSE_LIMIT_MS, keysWithoutUsage: usage.unsaved },
+    'not everything was closed in time',
+  );
+}
