@@ -1,6 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { Command, CommanderError } from 'commander';
 import { type CommandGroups, commandsOf } from '../platform/commands/command.decorator.js';
+import { LinesError } from '../platform/commands/lines-error.js';
 import { printable } from '../platform/commands/printable.js';
 import { keyForms } from '../platform/config/key-forms.js';
 import { loadEnvFile } from '../platform/config/text-file.js';
@@ -39,7 +40,7 @@ export interface Features {
   readonly loadRoot: LoadRoot;
 }
 
-/** Runs a command and prints a failure as one line. Returns the exit code. */
+/** Runs a command and prints a failure, as one line unless it is a list. Returns the exit code. */
 export async function run(args: readonly string[], features: Features): Promise<number> {
   try {
     loadEnvFile();
@@ -61,7 +62,8 @@ export async function run(args: readonly string[], features: Features): Promise<
     const message = error instanceof Error ? error.message : String(error);
     // docs/runbook.md lists the codes of PostgreSQL.
     const text = /^\d[\dA-Z]{4}$/.test(code) ? `${code}: ${message}` : message;
-    const lines = process.stderr.isTTY ? text.split('\n') : [text];
+    const isList = process.stderr.isTTY || error instanceof LinesError;
+    const lines = isList ? text.split('\n') : [text];
     for (const line of lines) console.error(oneLine(line));
     return FAILURE;
   }

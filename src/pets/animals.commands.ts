@@ -13,15 +13,19 @@ import {
   parseInt64Argument,
   RowFiles,
   Terminal,
+  type UpdateOptions,
+  updateUsage,
   YES_OPTION,
 } from '#platform';
-import { AnimalsRepository, type Selection } from './animals.repository.js';
+import { AnimalsRepository, type Range, type Selection } from './animals.repository.js';
 import { NewPet } from './dto/new-pet.dto.js';
 import { Pet, PET_STATUSES, type PetStatus } from './pet.entity.js';
 
 const MAX_LISTED = 10_000;
 /** Bounds a transaction, its record in the audit trail, and the question. */
 const MAX_IDS = 1_000;
+/** Bounds how long a removal of a range locks animals. */
+const MAX_REMOVED = 50_000;
 
 const ANIMALS = { name: 'animals', entity: Pet, dto: NewPet };
 const IDS = ['<ids...>', `the ids of at most ${MAX_IDS} animals`, parseIds] as const;
@@ -42,10 +46,16 @@ export class AnimalsCommands {
     command
       .addOption(statusOption())
       .option('--category <id>', 'the category', parseInt64Argument)
-      .option('--limit <n>', 'how many at most', countUpTo(MAX_LISTED), 50),
+      .option('--name <text>', 'a part of the name, in any case')
+      .option('--after <id>', 'the id of the last animal of the list before', parseInt64Argument)
+      .option('--limit <n>', `how many, at most ${MAX_LISTED}`, countUpTo(MAX_LISTED), 50),
   )
-  list(selection: Selection) {
-    return this.animals.list(selection);
+  async list(selection: Selection & { limit: number }) {
+    const listed = await this.animals.list(selection);
+    if (listed.length === selection.limit) {
+      this.terminal.note(`For older animals, add --after ${listed.at(-1)?.id}.`);
+    }
+    return listed;
   }
 
   @Command('show', 'show an animal', (command) =>
@@ -72,8 +82,56 @@ export class AnimalsCommands {
     });
   }
 
-  @Command('remove', 'remove animals', (command) => command.argument(...IDS).option(...YES_OPTION))
-  async remove(ids: bigint[], options: { yes?: true }) {
+  @Command('remove', 'remove animals', (command) => {
+    const [, description, parse] = IDS;
+    command
+      .argument('[ids...]', description, parse)
+      .option(
+        '--from <id>',
+        'with --to: all animals with these and the ids between',
+        parseInt64Argument,
+      )
+      .option('--to <id>', 'see --from', parseInt64Argument)
+      .option(...YES_OPTION)
+      .hook('preAction', () => {
+        const { from, to } = command.opts<Partial<Range>>();
+        const isRange = from !== undefined && to !== undefined && from <= to;
+        const isOne = from !== undefined || to !== undefined;
+        if (command.args.length > 0 ? isOne : !isRange) {
+          command.error('error: expected ids, or --from and --to');
+        }
+      });
+  })
+  remove(ids: bigint[] = [], { from, to, ...options }: Partial<Range> & { yes?: true }) {
+    return from === undefined || to === undefined
+      ? this.removeEach(ids, options)
+      : this.removeRange({ from, to }, options);
+  }
+
+  private async removeRange(range: Range, options: { yes?: true }) {
+    const { first, last, count } = await this.animals.ends(range);
+    if (!first || !last) throw new Error(`No animal has an id from ${range.from} to ${range.to}.`);
+    if (count > MAX_REMOVED) {
+      throw new Error(`The range has ${count} animals. Remove at most ${MAX_REMOVED} at once.`);
+    }
+    const animals = `${count} animals from ${first.id} "${first.name}" to ${last.id} "${last.name}"`;
+    const { description } = this.terminal.database;
+    const effect = `This removes the ${animals} from ${description}. It cannot be undone.`;
+    await this.terminal.confirm(effect, options, true);
+    return this.dataSource.transaction(async () => {
+      const removed = await this.animals.delete(range);
+      if (removed !== count) {
+        throw new Error(
+          'Animals of the range were added or removed. Nothing was removed. Try again.',
+        );
+      }
+      const result = { removed, firstId: first.id, lastId: last.id };
+      await this.audit.record('animals remove', result);
+      return result;
+    });
+  }
+
+  private async removeEach(ids: bigint[], options: { yes?: true }) {
     const named = (await this.existing(ids)).map(({ id, name }) => `${id} "${name}"`).join(', ');
     const { description } = this.terminal.database;
     const effect = `This removes ${named} from ${description}. It cannot be undone.`;
@@ -96,7 +154,16 @@ export class AnimalsCommands {
     return this.files.import(ANIMALS, path, options);
   }
 
-  @Command('export', 'print all animals in a form that import reads, without ids', (command) =>
+  @Command(
+    'update',
+    'change the animals of a file with their ids, such as that of export --ids, to what it says',
+    updateUsage(NewPet),
+  )
+  update(path: string, options: UpdateOptions) {
+    return this.files.update(ANIMALS, path, options);
+  }
+
+  @Command('export', 'print all animals in a form that import reads', (command) =>
     exportUsage(command.addOption(statusOption())),
   )
   export({ status, ...options }: ExportOptions & { status?: PetStatus }) {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { In, Repository } from 'typeorm';
-import { findViolatedReference, queryRows } from '#platform';
+import { Between, ILike, In, LessThan, Repository } from 'typeorm';
+import { findViolatedReference, withShortLocks } from '#platform';
 import type { NewPet } from './dto/new-pet.dto.js';
 import { Pet, PET_STATUSES, type PetStatus } from './pet.entity.js';
 
@@ -10,7 +10,17 @@ export interface Selection {
   ids?: readonly bigint[];
   status?: PetStatus;
   category?: bigint;
+  /** A part of the name, in any case. */
+  name?: string;
+  /** Only animals that the list has after this one. */
+  after?: bigint;
   limit?: number;
+}
+
+/** All animals from one id to another. */
+export interface Range {
+  from: bigint;
+  to: bigint;
 }
 
 /** The statements of the commands. They join an open transaction. */
@@ -19,7 +29,7 @@ export class AnimalsRepository {
   constructor(@InjectRepository(Pet) private readonly pets: Repository<Pet>) {}
 
   /** Returns animals, the newest first, with when, by which API key and by which owner they were added. */
-  async list({ ids, status, category, limit }: Selection) {
+  async list({ ids, status, category, name, after, limit }: Selection) {
     const query = this.pets
       .createQueryBuilder('pet')
       .addSelect(['pet.createdAt', 'pet.createdByKeyId'])
@@ -30,6 +40,8 @@ export class AnimalsRepository {
         ...(ids && { id: In(ids) }),
         ...(status && { status }),
         ...(category !== undefined && { categoryId: category }),
+        ...(name !== undefined && { name: ILike(`%${name.replace(/[\\%_]/g, '\\$&')}%`) }),
+        ...(after !== undefined && { id: LessThan(after) }),
       })
       .orderBy('pet.id', 'DESC')
       .limit(limit);
@@ -54,30 +66,44 @@ export class AnimalsRepository {
     return { ...Object.fromEntries(counts), total };
   }
 
+  /** Returns the number of animals in a range, and the first and the last one. */
+  async ends({ from, to }: Range) {
+    const where = { id: Between(from, to) };
+    const [first, last, count] = [
+      await this.pets.findOne({ where, order: { id: 'ASC' } }),
+      await this.pets.findOne({ where, order: { id: 'DESC' } }),
+      await this.pets.count({ where }),
+    ];
+    return { first, last, count };
+  }
+
   /** Locks animals in the open transaction. @throws Error if another one locks one of them */
   async lock(ids: readonly bigint[]): Promise<void> {
-    // While it waits for one row, it keeps the locks of the rows before it, so the wait is short.
-    await queryRows(this.pets, "SET LOCAL lock_timeout = '500ms'");
     const locked = { where: { id: In(ids) }, order: { id: 'ASC' } } as const;
-    await this.pets
-      .find({ ...locked, lock: { mode: 'pessimistic_write' } })
-      .catch((cause: unknown) => {
-        if ((cause as { code?: string }).code !== '55P03') throw cause;
-        throw new Error('Another transaction changes one of these animals. Try again.', { cause });
-      });
+    await withShortLocks(this.pets.manager, () =>
+      this.pets.find({ ...locked, lock: { mode: 'pessimistic_write' } }),
+    );
   }
 
   async update(ids: readonly bigint[], changes: Partial<NewPet>): Promise<void> {
     await this.pets.update({ id: In(ids) }, changes);
   }
 
-  /** @throws Error that names the table if another one refers to an animal */
-  async delete(ids: readonly bigint[]): Promise<void> {
-    await this.pets.delete({ id: In(ids) }).catch((cause: unknown) => {
+  /**
+   * Returns how many were removed.
+   *
+   * @throws Error if another transaction locks an animal, or that names the table if another one refers to it
+   */
+  async delete(removed: readonly bigint[] | Range): Promise<number> {
+    const id = 'from' in removed ? Between(removed.from, removed.to) : In(removed);
+    try {
+      const { affected } = await withShortLocks(this.pets.manager, () => this.pets.delete({ id }));
+      return affected ?? 0;
+    } catch (cause) {
       const { table, key = '' } = findViolatedReference(cause) ?? {};
       if (table === undefined) throw cause;
       const animal = `the animal ${key}`.trim();
       throw new Error(`The table ${table} refers to ${animal}. Nothing was removed.`, { cause });
-    });
+    }
   }
 }

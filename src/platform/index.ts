@@ -80,6 +80,8 @@ export type { FeatureError } from './errors/catalogue.js';
 export { queryRows } from './database/sql.js';
 /** The foreign key that a statement has violated, to say which rows refer to it. Otherwise it is a 409. */
 export { findViolatedReference } from './database/database-errors.js';
+/** Locks rows for a short time: `await withShortLocks(manager, () => toys.delete(…))`. */
+export { withShortLocks } from './database/short-locks.js';
 /** An object that runs statements: TypeORM's EntityManager, DataSource or QueryRunner. */
 export type { StatementRunner } from './database/sql.js';
 /** TypeORM's repository with `selectRows` and `insertRow`: `@InjectRepository(Toy) toys: PipelinedRepository<Toy>`. */
@@ -117,13 +119,13 @@ export type { CommandGroups } from './commands/command.decorator.js';
 export { Terminal } from './commands/terminal.js';
 /** For `usage`: `command.argument('<ids...>', 'the ids', each(parseInt64Argument)).option(...YES_OPTION)`. */
 export { countUpTo, each, parseInt64Argument, YES_OPTION } from './commands/arguments.js';
-/** Imports and exports the rows of an entity: `rowFiles.import({ name: 'toys', entity: Toy, dto: NewToy }, path, options)`. */
+/** Imports, updates and exports the rows of an entity: `rowFiles.import({ name: 'toys', entity: Toy, dto: NewToy }, path, options)`. */
 export { RowFiles } from './files/row-files.js';
 /** The module of `RowFiles`. */
 export { FilesModule } from './files/files.module.js';
-/** For `usage`: the argument and options of `RowFiles.import` and `export`. */
-export { exportUsage, importUsage } from './files/file-options.js';
-export type { ExportOptions, ImportOptions } from './files/file-options.js';
+/** For `usage`: the argument and options of `RowFiles.import`, `update` and `export`. */
+export { exportUsage, importUsage, updateUsage } from './files/file-options.js';
+export type { ExportOptions, ImportOptions, UpdateOptions } from './files/file-options.js';
 /** For `usage`: an option for each property of a DTO: `changeUsage(NewToy, Toy)`. */
 export { changeUsage } from './files/property-options.js';
 /** Records a change of an operator, in the open transaction: `audit.record('toys sell', { ids })`. */

@@ -65,6 +65,34 @@ test.each([
   },
 );
 
+test.each(['csv', 'ndjson'])(
+  'a %s with ids changes rows, and an empty cell is invalid where the row has a value',
+  async (format) => {
+    await importText(`name,minAge,makerId,isNew,color\n5,0,${MAX},false,red\ntrue,,,,\n`, 'csv');
+    const exported = await cli.run('toys', 'export', '--ids', '--format', format);
+    const update = async (text: string) => {
+      const path = join(folder, `toys.${format}`);
+      writeFileSync(path, text);
+      return cli.run('toys', 'update', path, '--json');
+    };
+    expect((await update(exported.stdout)).json).toMatchObject({ changed: 0, same: 2, missing: 0 });
+    const other = exported.stdout.replace(String(MAX), String(MAX - 1n)).replace('red', 'blue');
+    const { json, stdout } = await update(other);
+    expect(json).toMatchObject({ changed: 1, same: 1, missing: 0 });
+    expect(stdout).toContain(`"changes":{"color":["red","blue"],"makerId":[${MAX},${MAX - 1n}]}`);
+    const changed = [{ ...BALL, makerId: MAX - 1n, color: 'blue' }, CAR];
+    expect(await stored()).toEqual(changed);
+    const empty = {
+      csv: 'id,name,color\n1,a,\n2,b,\n',
+      ndjson: '{"id":1,"name":"a","color":null}',
+    };
+    expect((await update(empty[format as 'csv'])).stderr).toMatch(
+      /Nothing was changed\. Invalid lines: 1 of [12]\nline [12]: color is empty, but has a value so far\n$/,
+    );
+    expect(await stored()).toEqual(changed);
+  },
+);
+
 test('a row breaks the rules of its DTO, and a file has no rows or lacks a required column', async () => {
   const { code, stderr } = await importText('name,minAge,isNew\nball,x,maybe\n', 'csv');
   expect([code, stderr]).toEqual([

@@ -27,8 +27,9 @@ test('drafts are added in their order, wherever the temporary table has them', a
   await store.transaction(async (manager) => {
     const drafts = new Drafts(manager, store.getMetadata(Note), ['text']);
     await drafts.create();
-    await drafts.add([{ text: 'a' }, { text: 'b' }]);
-    await drafts.add([{ text: 'c' }]);
+    const draft = (line: number, text: string) => ({ line, values: { text } });
+    await drafts.add([draft(2, 'a'), draft(3, 'b')]);
+    await drafts.add([draft(5, 'c')]);
     // A changed row is stored behind the others.
     await manager.query(`UPDATE drafts SET text = 'A' WHERE text = 'a'`);
     await drafts.insert();

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
 import { ApiClient } from '../harness/http/client.js';
@@ -31,9 +32,11 @@ const stored = (from = database) =>
 const row = (name: string, category_id: bigint | number = 1, status = 'available') => ({
   ...{ name, category_id: String(category_id), status },
 });
-/** Returns the line about a file that adds nothing. */
+/** Returns the lines about a file that adds nothing, after the one that names the database. */
 async function rejected(...args: string[]): Promise<string> {
-  const line = await cli.failure(1, 'animals', 'import', ...args);
+  const { code, stdout, stderr } = await cli.run('animals', 'import', ...args);
+  expect({ code, stdout, stderr }).toMatchObject({ code: 1, stdout: '' });
+  const line = stderr.replace(/^Database: .+\n/, '').trim();
   const records = await database.query('SELECT FROM operator_actions');
   expect([await stored(), records]).toEqual([[], []]);
   return line;
@@ -90,19 +93,21 @@ describe('animals import', () => {
         row('\\.', 5, 'pending'),
       ]);
       const actions = await database.query('SELECT actor, action, details FROM operator_actions');
-      expect(actions).toEqual([{ actor: OPERATOR, action: 'animals import', details: added }]);
+      const details = { ...added, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) };
+      expect(actions).toEqual([{ actor: OPERATOR, action: 'animals import', details }]);
     },
   );
 
   test('reports the first 20 invalid lines by their number in the file, and how many there are', async () => {
-    const records = ['"a\r\nb",1,', '', ',2,', 'c,abc,', 'd,1', `${'x'.repeat(256)},5.5,SOLD`];
+    const records = ['"a\r\nb",1,', '', ',2,', 'c,abc,', 'd,1', `${'x'.repeat(256)},5.5,SO LD`];
     const more = Array.from({ length: 30 }, () => 'e,"5 ",gone');
     const line = await rejected(file(HEADER + [...records, ...more].join('\n')));
-    expect(line).toMatch(/^Nothing was added\. Invalid lines: 34 of 35; line 5: name is/);
+    expect(line).toMatch(/^Nothing was added\. Invalid lines: 34 of 35\nline 5: name is/);
     expect(line).toMatch(NAME);
-    expect(line).toMatch(/; line 6: categoryId must be [^;]+; line 7: has 2 cells instead of 3;/);
-    expect(line).toMatch(/; line 8: name must .+; categoryId must .+; status must be one of avail/);
-    expect(line).toMatch(/; line 24: categoryId [^;]+; status [^;]+; and 14 more$/);
+    expect(line).toMatch(/\nline 6: categoryId must be .+\nline 7: has 2 cells instead of 3\n/);
+    expect(line).toMatch(/\nline 8: name must .+; categoryId must .+; status must be one of avail/);
+    expect(line).toMatch(/\nline 24: categoryId [^;]+; status [^;]+\nand 14 more$/);
+    expect(line).not.toContain('JSON');
   });
 
   test('the reasons of NDJSON are those of createPet', async () => {
@@ -118,13 +123,20 @@ describe('animals import', () => {
     for (const [index, body] of bodies.entries()) {
       const { json } = await client.post('/v1/pets', body);
       const reason = json.message.replace(/^The request body |\.$/g, '');
-      expect(line).toContain(`; line ${index + 2}: ${reason}; line ${index + 3}: `);
+      expect(line).toContain(`\nline ${index + 2}: ${reason}\nline ${index + 3}: `);
     }
-    expect(line).toMatch(/line 10: It must be a JSON object$/);
+    expect(line).toMatch(/\nline 10: It must be a JSON object$/);
   });
 
   test.each<[name: string, content: string | Buffer, line: RegExp, ...options: string[]]>([
-    ['no column', 'name;categoryId\n', /must have one column name\. It is: name;categoryId\. Set/],
+    ['no column', 'a,b;c\n', /must have one column name\. It is: a,b;c\. Set --map/],
+    [
+      'another delimiter and invalid rows',
+      '"name";"categoryId"\na;x\n',
+      /^The header line separates its columns by ';'\. Set --delimiter ';', or save the file as CSV UTF-8/,
+    ],
+    ['tabs', 'name\tcategoryId\n', /separates its columns by tab\. Set --delimiter tab/],
+    ['commas', 'name,categoryId\n', /columns by ','\. Set/, '--delimiter', ';'],
     ['a required column missing', 'name\na\n', /must have one column categoryId/],
     ['a mapped column missing', HEADER, /must have one column Name/, '--map', 'name=Name'],
     ['a duplicate', 'name,name,categoryId\n', /must have one column name/],
@@ -137,13 +149,13 @@ describe('animals import', () => {
     [
       'a stray quote',
       'name,categoryId\n\na,x\na"b,1\nc,1\n',
-      /^Nothing was added.+ read to its end; line 4 has a quotation mark [^;]+$/,
+      /^Nothing was added.+ read to its end\nline 4 has a quotation mark [^\n]+$/,
     ],
     ['a space in the header', 'name,categoryId, status\na,1,sold\n', /one column status\. It is/],
     [
-      'a JSON array',
-      '[\n{"name":"a","categoryId":1}\n]\n',
-      /not supported\. Write one JSON object per line/,
+      'a JSON array of objects with several lines',
+      '[\n  {\n    "name":"a",\n    "categoryId":1\n  }\n]\n',
+      /^Each object of a JSON array must be on a line of its own\.$/,
     ],
     [
       'a long line',
@@ -153,10 +165,14 @@ describe('animals import', () => {
     ['a long line of JSON', `{"name":"${'x'.repeat(2 ** 21)}`, /line 1 is longer than 1048576/],
     ['a second byte order mark', `\ufeff\ufeff${HEADER}`, /must have one column name\. It is:/],
     ['a long record', `name,categoryId\n"${'x\n'.repeat(2 ** 20)}",1`, /line 2 is longer than/],
-    ['Latin-1', Buffer.from('name,categoryId\nZoë,1\n', 'latin1'), /line 2 is not text in UTF-8/],
-    ['NUL', 'name,categoryId\na\0,1\n', /line 2 is not text in UTF-8/],
-    ['UTF-16', Buffer.from('\ufeffname,categoryId\n', 'utf16le'), /line 1 is not text in UTF-8/],
-    ['UTF-16 without a mark', Buffer.from('{"name":1}', 'utf16le'), /line 1 is not text in UTF-8/],
+    [
+      'Windows-1252 and invalid rows',
+      Buffer.from('name,categoryId\na,x\nZoë,1\n', 'latin1'),
+      /^Line 3 is not text in UTF-8\. Save the file in UTF-8, in a spreadsheet as "CSV UTF-8"\. Nothing/,
+    ],
+    ['NUL', 'name,categoryId\na\0,1\n', /^Line 2 is not text in UTF-8/],
+    ['UTF-16', Buffer.from('\ufeffname;categoryId\n', 'utf16le'), /^Line 1 .+ "CSV UTF-8"/],
+    ['UTF-16 without a mark', Buffer.from('{"name":1}', 'utf16le'), /^Line 1 is not text in UTF-8/],
   ])('a file with %s is an error', async (_name, content, line, ...options) => {
     expect(await rejected(file(content), ...options)).toMatch(line);
   });
@@ -190,7 +206,7 @@ describe('animals import', () => {
     await database.query('TRUNCATE pets, operator_actions RESTART IDENTITY CASCADE');
     const line = wrong.trimEnd().split('\n').length;
     expect(await rejected(file(wrong), ...options)).toContain(
-      `Invalid lines: 1 of 3; line ${line}: name`,
+      `Invalid lines: 1 of 3\nline ${line}: name`,
     );
   });
 
@@ -199,6 +215,8 @@ describe('animals import', () => {
     ['nothing.csv --map name', 2, /--map.*such as name=Name/],
     ['nothing.csv --map id=Id', 2, /--map.*such as name=Name/],
     ['nothing.csv --delimiter ab', 2, /--delimiter.*Allowed choices are/],
+    ['nothing.csv --values name', 2, /--values.*such as name:Old=new,Other=new/],
+    ['nothing.csv --values id:Dog=1', 2, /--values.*such as name:Old/],
   ] as const)('import %s › exits with %i', async (args, code, line) => {
     expect(await cli.failure(code, 'animals', 'import', ...args.split(' '))).toMatch(line);
   });
@@ -208,9 +226,71 @@ describe('animals import', () => {
     const csv = file('Nr=1,Name,type,status\nA1, ,4,\nA2,Bo,5,sold\n');
     expect(await importFile(csv, ...map)).toMatchObject({ added: 2, ignoredColumns: [] });
     const lines = ['{"Nr=1":"A1","Name":null,"type":4}', '{"Name":"Bo","type":5,"status":"sold"}'];
-    await importFile(file(lines.join('\n'), 'animals.ndjson'), ...map);
+    await importFile(file(lines.join('\n'), 'animals.ndjson'), ...map, '--again');
     const animals = [row('A1', 4), row('Bo', 5, 'sold')];
     expect(await stored()).toEqual([...animals, ...animals]);
+  });
+
+  test.each([
+    ['csv', 'name,categoryId,status\nDog, Dog ,SOLD\nCat,"Cat, small", Available \n'],
+    [
+      'ndjson',
+      '{"name":"Dog","categoryId":"Dog","status":"SOLD"}\n{"name":"Cat","categoryId":"Cat, small","status":" Available "}',
+    ],
+    [
+      'json',
+      '[\n{"name":"Dog","categoryId":"Dog","status":"Sold"},\n{"name":"Cat","categoryId":"Cat, small"}\n]\n',
+    ],
+  ])(
+    '%s › --values maps the texts of one property, and the case of a status does not matter',
+    async (format, text) => {
+      const values = ['--values', 'categoryId:Dog=1,Cat, small=2'];
+      await importFile(file(text, `animals.${format}`), ...values);
+      expect(await stored()).toEqual([row('Dog', 1, 'sold'), row('Cat', 2)]);
+      await database.query('TRUNCATE pets, operator_actions');
+      const line = await rejected(
+        path(`animals.${format}`),
+        '--values',
+        'categoryId:Dog=1',
+        '--values',
+        'categoryId:Bird=3',
+      );
+      const number = { csv: 3, ndjson: 2, json: 3 }[format];
+      expect(line).toContain(
+        `Invalid lines: 1 of 2\nline ${number}: categoryId is "Cat, small", which --values does not list`,
+      );
+    },
+  );
+
+  test('the same animals again add nothing without --again, whatever the form of the file', async () => {
+    await importFile(file(`${HEADER}Frank,1,\nBo,2,sold\n`));
+    const before = await stored();
+    const others = [
+      file('status;name;categoryId\r\n;Frank;1\r\nSOLD;Bo;2\r\n', 'again.csv'),
+      file(
+        '{"categoryId":1,"name":"Frank"}\n{"name":"Bo","categoryId":2,"status":"sold"}\n',
+        'again.ndjson',
+      ),
+    ];
+    for (const [index, name] of others.entries()) {
+      const options = index === 0 ? ['--delimiter', ';'] : ['--dry-run'];
+      expect(await cli.failure(1, 'animals', 'import', name, ...options)).toMatch(
+        new RegExp(
+          `^Nothing was added\\. ${OPERATOR} imported the same animals at \\d{4}-[\\dT:.-]+Z, with the ids 1 to 2\\. To add them again, set --again\\.$`,
+        ),
+      );
+    }
+    expect(await stored()).toEqual(before);
+    expect(await importFile(path('again.ndjson'), '--again')).toMatchObject({ firstId: 3 });
+    expect(await importFile(file(`${HEADER}Bo,2,sold\nFrank,1,\n`))).toMatchObject({ added: 2 });
+  });
+
+  test('of two imports of the same animals at the same time, one adds them', async () => {
+    const many = Array.from({ length: 2_000 }, (_, index) => `Pet ${index},1,`).join('\n');
+    const same = file(HEADER + many);
+    const results = await Promise.all([1, 2, 3].map(() => cli.run('animals', 'import', same)));
+    expect(results.map(({ code }) => code).toSorted()).toEqual([0, 1, 1]);
+    expect(await stored()).toHaveLength(2_000);
   });
 
   test('records of a shelter, by the documented command', async () => {
@@ -218,16 +298,14 @@ describe('animals import', () => {
       readFileSync(join(__dirname, '../../docs/operations.md'), 'utf8'),
     )!;
     const records = [
-      '"1","A746874","Cat","Dog","",2',
-      '"2","A716330","Dog","White","Frank",1',
-      '"3","Cat","Dog","Black","Dog",1',
+      '"1","A746874","Cat","Dog",""',
+      '"2","A716330","Dog","White","Frank"',
+      '"3","A2","Cat","Dog",""',
     ];
-    const path = file(
-      `"1","animal_id","animal_type","color","name",category\n${records.join('\n')}`,
-    );
+    const path = file(`"1","animal_id","animal_type","color","name"\n${records.join('\n')}`);
     const { code, output } = await shell(`$PETS ${documented} --json < '${path}'`);
     expect({ code, ...JSON.parse(output) }).toMatchObject({ code: 0, added: 3 });
-    expect(await stored()).toEqual([row('A746874', 2), row('Frank'), row('Dog')]);
+    expect(await stored()).toEqual([row('A746874', 2), row('Frank'), row('A2', 2)]);
   }, 60_000);
 });
 
@@ -251,7 +329,7 @@ describe('animals export', () => {
       await database.query('DELETE FROM pets WHERE id = 2');
       const exported = await cli.run('animals', 'export', '--format', format);
       expect(exported).toMatchObject({ code: 0, stderr: expect.stringMatching(DATABASE_LINE) });
-      await empty.query('TRUNCATE pets CASCADE');
+      await empty.query('TRUNCATE pets, operator_actions CASCADE');
       const other = new Cli({ DATABASE_URL: empty.url }, { app: true });
       const path = file(exported.stdout, `animals.${format}`);
       const { added } = await other.json('animals', 'import', path);
@@ -260,6 +338,106 @@ describe('animals export', () => {
       expect(again.stdout).toBe(exported.stdout);
     },
   );
+
+  test.each(['csv', 'ndjson', 'json'])(
+    '%s with ids › `update` changes what differs, in one transaction, and reports the rest',
+    async (format) => {
+      await fill();
+      const { stdout } = await cli.run('animals', 'export', '--ids', '--format', format);
+      const update = (text: string, ...options: string[]) =>
+        cli.json('animals', 'update', file(text, `animals.${format}`), ...options);
+      const result = {
+        changed: 0,
+        same: 11,
+        missing: 0,
+        missingIds: [],
+        changes: [],
+        ignoredColumns: [],
+      };
+      expect(await update(stdout)).toEqual(result);
+      expect(await database.query('SELECT FROM operator_actions')).toEqual([]);
+      await database.query('DELETE FROM pets WHERE id = 2');
+      const before = await stored();
+      const corrected = stdout.replace('=1+1', 'Frank').replace('x'.repeat(255), 'Bo');
+      const changes = [
+        { id: 4, changes: { name: ['=1+1', 'Frank'] } },
+        { id: 11, changes: { name: ['x'.repeat(255), 'Bo'] } },
+      ];
+      const changed = { ...result, changed: 2, same: 8, missing: 1, missingIds: [2], changes };
+      expect(await update(corrected, '--dry-run')).toEqual(changed);
+      expect(await stored()).toEqual(before);
+      expect(await update(corrected)).toEqual(changed);
+      const names = before.map(({ name }) => name);
+      expect((await stored()).map(({ name }) => name)).toEqual(
+        names.map((name) => ({ '=1+1': 'Frank', [NAMES[10]!]: 'Bo' })[name as string] ?? name),
+      );
+      expect(await database.query('SELECT action, details FROM operator_actions')).toEqual([
+        { action: 'animals update', details: { ids: [4, 11] } },
+      ]);
+    },
+  );
+
+  test('update › leaves a missing column as it is, and reads --values, --map and the case of a status', async () => {
+    await fill();
+    const before = await stored();
+    const csv = file('id;Status;type\n1; Pending ;Dog\n2;sold;Dog\n');
+    const options = [
+      '--map',
+      'status=Status',
+      '--map',
+      'categoryId=type',
+      '--values',
+      'categoryId:Dog=5',
+    ];
+    const { changed, missing } = await cli.json(
+      'animals',
+      'update',
+      csv,
+      ...options,
+      '--delimiter',
+      ';',
+    );
+    expect([changed, missing]).toEqual([2, 0]);
+    expect(await stored()).toEqual([
+      { ...before[0], status: 'pending', category_id: '5' },
+      { ...before[1], status: 'sold', category_id: '5' },
+      ...before.slice(2),
+    ]);
+  });
+
+  test.each([
+    [
+      'id,name\n1,Frank\n2, \nx,Bo\n1,Bo\n99,\n,Bo\n3,Bo\n',
+      /^Nothing was changed\. Invalid lines: 5 of 7\nline 3: name must .+\nline 4: id is required and must be an integer\nline 5: the id is also in line 2\nline 6: name must .+\nline 7: id is required and must be an integer$/,
+    ],
+    ['name\nFrank\n', /must have one column id\. It is: name/],
+    ['id,name\n', /^Nothing was changed\. There are no animals in the input\.$/],
+    [
+      '{"id":1,"name":null,"categoryId":"2"}\n[1]\n',
+      /\nline 1: name must .+; categoryId must .+ JSON number .+\nline 2: It must be a JSON object$/,
+    ],
+  ])('update of %j › exits with 1 and changes nothing', async (text, lines) => {
+    await fill();
+    const before = await stored();
+    const { code, stderr } = await cli.run('animals', 'update', file(text));
+    expect([code, stderr.replace(/^Database: .+\n/, '').trim()]).toEqual([
+      1,
+      expect.stringMatching(lines),
+    ]);
+    expect(await stored()).toEqual(before);
+    expect(await database.query('SELECT FROM operator_actions')).toEqual([]);
+  });
+
+  test('update › a locked animal stops it within a second, and it holds no lock then', async () => {
+    await fill();
+    const holder = new Client({ connectionString: database.url });
+    await holder.connect();
+    await holder.query('BEGIN; SELECT FROM pets WHERE id = 2 FOR UPDATE');
+    const line = await cli.failure(1, 'animals', 'update', file('id,name\n1,a\n2,b\n'));
+    expect(line).toMatch(/^Another transaction .+ Try again\.$/);
+    await database.query('SELECT FROM pets WHERE id = 1 FOR UPDATE NOWAIT');
+    await holder.end();
+  });
 
   test('--json is one array, and --status selects', async () => {
     expect((await cli.run('animals', 'export', '--json')).json).toEqual([]);

@@ -56,6 +56,13 @@ test('an int64 keeps every digit, and a name does not change what the terminal s
 
 test.each<[args: string, code: 1 | 2, line: RegExp]>([
   ['list --limit 0', 2, /--limit.*integer from 1 to 10000/],
+  ['list --after x', 2, /--after.*int64/],
+  ['remove', 2, /expected ids, or --from and --to/],
+  ['remove --from 1', 2, /expected ids, or --from and --to/],
+  ['remove --from 2 --to 1', 2, /expected ids, or --from and --to/],
+  ['remove 1 --from 1 --to 2', 2, /expected ids, or --from and --to/],
+  ['remove --from 1 --to 2', 1, /Confirm with --yes/],
+  ['remove --from 2 --to 9 --yes', 1, /^No animal has an id from 2 to 9\.$/],
   ['list --limit 10001', 2, /--limit.*integer from 1 to 10000/],
   ['list --status gone', 2, /available, pending, sold/],
   ['list --category 9223372036854775808', 2, /--category.*int64/],
@@ -73,6 +80,45 @@ test.each<[args: string, code: 1 | 2, line: RegExp]>([
   const before = await stored();
   expect(await cli.failure(code, 'animals', ...args.split(' '))).toMatch(line);
   expect([await stored(), await actions()]).toEqual([before, []]);
+});
+
+test('list --name finds a part of a name in any case, and --after reaches every animal', async () => {
+  await createPets(store.database, 5, () => 'available');
+  for (const name of ['Frank', 'frankie', '100%_a\\b', 'Zoë'])
+    await store.api.post('/v1/pets', { name, categoryId: 1 });
+  const ids = async (...options: string[]) => idsOf(await animals('list', ...options));
+  expect(await ids('--name', 'FRANK')).toEqual([7, 6]);
+  expect(await ids('--name', '0%_a\\')).toEqual([8]);
+  expect(await ids('--name', '_')).toEqual([8]);
+  expect(await ids('--name', 'none')).toEqual([]);
+  const { stderr } = await cli.run('animals', 'list', '--limit', '4');
+  expect(stderr).toMatch(/\nFor older animals, add --after 6\.\n$/);
+  expect(await ids('--limit', '4', '--after', '6')).toEqual([5, 4, 3, 2]);
+  expect(
+    await ids('--after', '6', '--name', 'pet', '--status', 'available', '--limit', '1'),
+  ).toEqual([5]);
+  const { stdout, stderr: last } = await cli.run('animals', 'list', '--limit', '4', '--after', '2');
+  expect([stdout.split('\n').length, last]).toEqual([3, expect.not.stringContaining('--after')]);
+  expect((await cli.run('animals', 'list', '--help')).stdout).toMatch(/how many, at most 10000/);
+});
+
+test('remove --from --to takes back an import of 10,000 animals in one transaction', async () => {
+  await createPets(store.database, 2);
+  await store.query(
+    "INSERT INTO pets (name, category_id, status) SELECT 'new ' || n, 1, 'sold' FROM generate_series(1, 10000) n",
+  );
+  await createPets(store.database, 1);
+  await store.query('DELETE FROM pets WHERE id = 5');
+  const { json, stderr } = await cli.run(
+    ...['animals', 'remove', '--from', '3', '--to', '10002', '--yes', '--json'],
+  );
+  expect(stderr).toContain(
+    'This removes the 9999 animals from 3 "new 1" to 10002 "new 10000" from ',
+  );
+  const details = { removed: 9_999, firstId: 3, lastId: 10_002 };
+  expect(json).toEqual(details);
+  expect((await stored()).map(({ id }) => id)).toEqual(['1', '2', '10003']);
+  expect(await actions()).toEqual([{ actor: OPERATOR, action: 'animals remove', details }]);
 });
 
 test('a command accepts at most 1,000 ids', async () => {
@@ -112,9 +158,15 @@ test.each(['RESTRICT', 'NO ACTION'])(
        ALTER TABLE collars ADD FOREIGN KEY (pet_id) REFERENCES pets ON DELETE ${action}`,
     );
     const { code, stdout, stderr } = await remove('1', '2');
+    const range = await remove('--from', '1', '--to', '2');
     const remaining = idsOf((await animals('list')) as { id: number }[]);
     await store.query('DROP TABLE collars');
     expect({ code, stdout, remaining }).toEqual({ code: 1, stdout: '', remaining: [2, 1] });
+    expect(range).toMatchObject({
+      code,
+      stdout,
+      stderr: expect.stringContaining('The table collars'),
+    });
     expect(stderr).toMatch(/\nThe table collars refers to the animal 2\. Nothing was removed\.\n$/);
     expect(await actions()).toEqual([]);
   },
@@ -152,7 +204,8 @@ test('a locked animal stops the command within a second, and it holds no lock th
   await holder.connect();
   await holder.query('BEGIN; SELECT FROM pets WHERE id = 2 FOR UPDATE');
   const change = await cli.run('animals', 'change', '1', '2', '--name', 'a');
-  for (const { code, stdout, stderr } of [change, await remove('1', '2')]) {
+  const range = await remove('--from', '1', '--to', '2');
+  for (const { code, stdout, stderr } of [change, await remove('1', '2'), range]) {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/\nAnother transaction .+ Try again\.\n$/);
   }

@@ -1,17 +1,39 @@
+import pg from 'pg';
 import type { EntityManager, EntityMetadata } from 'typeorm';
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { queryRows } from '../database/sql.js';
+import { parseExact } from '../http/body/parse-json.js';
 import { jsonText } from '../http/response/json-text.js';
 
 /** How many rows were added, and the range of their ids. */
 export type AddedRows = Record<'added' | 'firstId' | 'lastId', bigint | null>;
+
+/** A row of a file. */
+export interface Draft {
+  /** The number of its line. */
+  readonly line: number;
+  readonly values: object;
+  /** Properties that have an empty cell. */
+  readonly empty?: readonly string[];
+}
+
+/** A line of a file, and why it is invalid. */
+export type InvalidLine = readonly [line: number, reason: string];
+
+/** A row that an update changes: the value of each property before and after it. */
+export interface Difference {
+  readonly id: bigint;
+  readonly changes: unknown;
+}
 
 /**
  * The rows of a file in a temporary table, which only the open transaction sees, until all are known to
  * be valid. In the table of the entity, lists would have to skip the uncommitted rows.
  */
 export class Drafts {
-  private count = 0;
   private readonly columns: EntityMetadata['columns'];
+  private readonly id: string;
+  private readonly table: string;
 
   /**
    * @param manager of the open transaction, which drops the table
@@ -23,53 +45,150 @@ export class Drafts {
     properties: readonly string[],
   ) {
     this.columns = metadata.columns.filter(({ propertyName }) => properties.includes(propertyName));
+    this.id = this.escape(metadata.primaryColumns[0]?.databaseName ?? '');
+    this.table = tableOf(metadata);
   }
 
   async create(): Promise<void> {
     await queryRows(
       this.manager,
       `CREATE TEMP TABLE drafts ON COMMIT DROP AS
-       SELECT 0::bigint AS "#", ${this.names()} FROM ${this.table()} WITH NO DATA`,
+       SELECT 0::bigint AS "#", NULL::text[] AS "#empty", ${this.names()} FROM ${this.table} WITH NO DATA`,
     );
   }
 
-  async add(rows: readonly object[]): Promise<void> {
-    const drafts = rows.map((row) => {
-      const values = row as Record<string, unknown>;
-      const draft: Record<string, unknown> = { '#': ++this.count };
-      for (const column of this.columns) draft[column.databaseName] = values[column.propertyName];
-      return draft;
+  async add(drafts: readonly Draft[]): Promise<void> {
+    const rows = drafts.map(({ line, values, empty }) => {
+      const row: Record<string, unknown> = { '#': line, '#empty': empty };
+      for (const { databaseName, propertyName } of this.columns)
+        row[databaseName] = (values as Record<string, unknown>)[propertyName];
+      return row;
     });
     const sql = 'INSERT INTO drafts SELECT * FROM json_populate_recordset(NULL::drafts, $1)';
-    await queryRows(this.manager, sql, [jsonText(drafts)]);
+    await queryRows(this.manager, sql, [jsonText(rows)]);
   }
 
   /** Adds the drafts to the table of the entity, in their order. A missing value gets its default. */
   async insert(): Promise<AddedRows> {
     const { driver } = this.metadata.dataSource;
     const values = this.columns.map((column) => {
-      const name = driver.escape(column.databaseName);
+      const name = this.escape(column.databaseName);
       const value = driver.normalizeDefault(column);
       return value === undefined ? name : `coalesce(${name}, ${value})`;
     });
-    const id = driver.escape(this.metadata.primaryColumns[0]?.databaseName ?? '');
     const [added] = await queryRows<AddedRows>(
       this.manager,
       `WITH added AS (
-         INSERT INTO ${this.table()} (${this.names()})
-         SELECT ${values.join(', ')} FROM drafts ORDER BY "#" RETURNING ${id} AS id)
+         INSERT INTO ${this.table} (${this.names()})
+         SELECT ${values.join(', ')} FROM drafts ORDER BY "#" RETURNING ${this.id} AS id)
        SELECT count(*) AS added, min(id) AS "firstId", max(id) AS "lastId" FROM added`,
     );
     return added as AddedRows;
   }
 
-  private names(): string {
-    const { driver } = this.metadata.dataSource;
-    return this.columns.map(({ databaseName }) => driver.escape(databaseName)).join(', ');
+  /**
+   * Returns the first lines that cannot update a row, and how many there are: a repeated id, and an
+   * empty cell where the row has a value.
+   */
+  async invalidUpdates(limit: number): Promise<{ lines: InvalidLine[]; total: number }> {
+    const empty = this.changeable().map(({ propertyName, databaseName }) => {
+      const property = pg.escapeLiteral(propertyName);
+      return `
+        UNION ALL
+        SELECT draft."#", ${property} || ' is empty, but has a value so far' ${this.joined()}
+         WHERE ${property} = ANY(draft."#empty") AND stored.${this.escape(databaseName)}::text <> ''`;
+    });
+    const rows = await queryRows<{ line: bigint; reason: string; total: bigint }>(
+      this.manager,
+      `SELECT line, string_agg(reason, '; ') AS reason, count(*) OVER () AS total
+         FROM (SELECT "#" AS line, 'the id is also in line ' || previous AS reason
+                 FROM (SELECT "#", lag("#") OVER (PARTITION BY ${this.id} ORDER BY "#") AS previous
+                         FROM drafts) AS draft
+                WHERE previous IS NOT NULL ${empty.join('')}) AS invalid
+        GROUP BY line ORDER BY line LIMIT ${limit}`,
+    );
+    const lines = rows.map(({ line, reason }) => [Number(line), reason] as const);
+    return { lines, total: Number(rows[0]?.total ?? 0) };
   }
 
-  private table(): string {
-    return tableOf(this.metadata);
+  /** Returns the first rows that the drafts differ from, and how many there are. */
+  async differences(limit: number): Promise<{ differences: Difference[]; total: number }> {
+    const changes = this.changeable().map((column) => {
+      const name = this.escape(column.databaseName);
+      const pair = `jsonb_build_array(stored.${name}, draft.${name})`;
+      const property = pg.escapeLiteral(column.propertyName);
+      return `CASE WHEN ${this.differs(column)} THEN jsonb_build_object(${property}, ${pair}) ELSE '{}' END`;
+    });
+    const rows = await queryRows<{ id: bigint; changes: string; total: bigint }>(
+      this.manager,
+      `SELECT stored.${this.id} AS id, (${["'{}'::jsonb", ...changes].join(' || ')})::text AS changes,
+              count(*) OVER () AS total
+         ${this.joined()} WHERE ${this.anyDiffers()} ORDER BY stored.${this.id} LIMIT ${limit}`,
+    );
+    const differences = rows.map(({ id, changes }) => ({ id, changes: parseExact(changes) }));
+    return { differences, total: Number(rows[0]?.total ?? 0) };
+  }
+
+  /** Changes the rows that the drafts differ from. Returns their ids. */
+  async update(): Promise<bigint[]> {
+    const { updateDateColumn, versionColumn } = this.metadata;
+    const values = this.changeable().map(({ databaseName }) => {
+      const name = this.escape(databaseName);
+      return `${name} = coalesce(draft.${name}, stored.${name})`;
+    });
+    if (updateDateColumn) values.push(`${this.escape(updateDateColumn.databaseName)} = now()`);
+    if (versionColumn) {
+      const version = this.escape(versionColumn.databaseName);
+      values.push(`${version} = stored.${version} + 1`);
+    }
+    const rows = await queryRows<{ id: bigint }>(
+      this.manager,
+      `WITH changed AS (
+         UPDATE ${this.table} AS stored SET ${values.join(', ')} FROM drafts AS draft
+          WHERE stored.${this.id} = draft.${this.id} AND (${this.anyDiffers()}) RETURNING stored.${this.id} AS id)
+       SELECT id FROM changed ORDER BY id`,
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  /** Returns the first ids of drafts that no row has, and how many there are. */
+  async missing(limit: number): Promise<{ ids: bigint[]; total: number }> {
+    const rows = await queryRows<{ id: bigint; total: bigint }>(
+      this.manager,
+      `SELECT ${this.id} AS id, count(*) OVER () AS total FROM drafts
+        WHERE NOT EXISTS (SELECT FROM ${this.table} AS stored WHERE stored.${this.id} = drafts.${this.id})
+        ORDER BY id LIMIT ${limit}`,
+    );
+    return { ids: rows.map(({ id }) => id), total: Number(rows[0]?.total ?? 0) };
+  }
+
+  private changeable(): ColumnMetadata[] {
+    return this.columns.filter(({ isPrimary }) => !isPrimary);
+  }
+
+  private joined(): string {
+    return `FROM drafts AS draft JOIN ${this.table} AS stored ON stored.${this.id} = draft.${this.id}`;
+  }
+
+  private anyDiffers(): string {
+    return this.changeable()
+      .map((column) => this.differs(column))
+      .join(' OR ');
+  }
+
+  private differs(column: ColumnMetadata): string {
+    // PostgreSQL cannot compare values of the type json.
+    const isJson = this.metadata.dataSource.driver.normalizeType(column) === 'json';
+    const name = `${this.escape(column.databaseName)}${isJson ? '::text' : ''}`;
+    return `(draft.${name} IS NOT NULL AND draft.${name} IS DISTINCT FROM stored.${name})`;
+  }
+
+  private names(): string {
+    return this.columns.map(({ databaseName }) => this.escape(databaseName)).join(', ');
+  }
+
+  private escape(name: string): string {
+    return this.metadata.dataSource.driver.escape(name);
   }
 }
 

@@ -2,9 +2,9 @@ import pg from 'pg';
 import type { EntityMetadata } from 'typeorm';
 import { tableOf } from './drafts.js';
 
-export const EXPORT_FORMATS = ['csv', 'ndjson'] as const;
+export const EXPORT_FORMATS = ['csv', 'ndjson', 'json'] as const;
 
-export type ExportFormat = (typeof EXPORT_FORMATS)[number] | 'json';
+export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 /** JSON contains neither character, so that COPY writes it unchanged. */
 const AS_TEXT = String.raw`(FORMAT csv, QUOTE e'\x01', DELIMITER e'\x02')`;

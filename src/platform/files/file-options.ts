@@ -2,19 +2,32 @@ import type { Type } from '@nestjs/common';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { propertiesOf } from '../http/validation/dto-validation.pipe.js';
 import { EXPORT_FORMATS, type ExportFormat } from './export-statement.js';
-import type { ColumnMap, FileOptions } from './row-file.js';
+import type { ColumnMap, FileOptions, ValueMap } from './row-file.js';
 
-export interface ImportOptions extends FileOptions {
+export interface UpdateOptions extends FileOptions {
   dryRun?: true;
+}
+
+export interface ImportOptions extends UpdateOptions {
+  again?: true;
 }
 
 export interface ExportOptions {
   format: ExportFormat;
+  ids?: true;
   json?: true;
 }
 
 /** Returns the `usage` of a command that imports a file: its argument and options. */
 export function importUsage(dto: Type<object>): (command: Command) => void {
+  return (command) => {
+    updateUsage(dto)(command);
+    command.option('--again', 'also if the same rows were imported before');
+  };
+}
+
+/** Returns the `usage` of a command that updates rows from a file: its argument and options. */
+export function updateUsage(dto: Type<object>): (command: Command) => void {
   const properties = propertiesOf(dto);
   const parseMap = (text: string, previous: ColumnMap = {}): ColumnMap => {
     const [, property = '', column = ''] = /^(\w+)=(.+)$/s.exec(text) ?? [];
@@ -24,10 +37,24 @@ export function importUsage(dto: Type<object>): (command: Command) => void {
     const example = `${name}=${name.charAt(0).toUpperCase()}${name.slice(1)}`;
     throw new InvalidArgumentError(`Expected a property and a column, such as ${example}.`);
   };
+  const parseValues = (text: string, previous: ValueMap = {}): ValueMap => {
+    const [, property = '', list = ''] = /^(\w+):(.+)$/s.exec(text) ?? [];
+    const pairs = /^(?:[^=]+=[^,=]*(?:,|$))+$/.test(list)
+      ? list.matchAll(/([^=]+)=([^,=]*),?/g)
+      : [];
+    const values = [...pairs].map(([, source = '', value = '']) => [source.trim(), value] as const);
+    if (!properties.includes(property) || values.length === 0) {
+      throw new InvalidArgumentError(
+        `Expected a property and values, such as ${properties[0]}:Old=new,Other=new.`,
+      );
+    }
+    return { ...previous, [property]: new Map([...(previous[property] ?? []), ...values]) };
+  };
   return (command) => {
     command
       .argument('<file>', 'the file; -: standard input')
       .option('--map <property=column>', 'read a property from this column', parseMap)
+      .option('--values <property:text=value,…>', 'the values that texts mean', parseValues)
       .addOption(
         new Option('--delimiter <c>', 'between columns (default: of a line sep=;, or ,)').choices([
           ',',
@@ -40,8 +67,8 @@ export function importUsage(dto: Type<object>): (command: Command) => void {
   };
 }
 
-/** Adds `--format` to a command that exports rows. */
+/** Adds `--format` and `--ids` to a command that exports rows. */
 export function exportUsage(command: Command): Command {
   const format = new Option('--format <format>').choices(EXPORT_FORMATS).default('csv');
-  return command.addOption(format);
+  return command.addOption(format).option('--ids', 'also the ids, for an update');
 }

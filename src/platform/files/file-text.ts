@@ -7,6 +7,9 @@ export const MAX_LINE_BYTES = 1_048_576;
 const MAX_PAUSE_MS = 600_000;
 export const TOO_LONG = `is longer than ${MAX_LINE_BYTES} bytes`;
 
+const NOT_UTF8 =
+  'is not text in UTF-8. Save the file in UTF-8, in a spreadsheet as "CSV UTF-8". Nothing was stored.';
+
 /** A line after which the file cannot be read. */
 export class UnreadableLine extends Error {
   constructor(line: number, problem: string, cause?: unknown) {
@@ -19,7 +22,7 @@ export class UnreadableLine extends Error {
  * start.
  *
  * @param path `-`: standard input
- * @throws Error if the file cannot be read; UnreadableLine for a line that is too long or not UTF-8
+ * @throws Error if the file cannot be read or is not UTF-8; UnreadableLine for a line that is too long
  */
 export async function* textBlocks(path: string): AsyncGenerator<string, undefined> {
   const isText = (bytes: Buffer) => isUtf8(bytes) && !bytes.includes(0);
@@ -29,7 +32,7 @@ export async function* textBlocks(path: string): AsyncGenerator<string, undefine
     const lines = block.toString('latin1').split('\n');
     if (!isText(block)) {
       const wrong = lines.findIndex((line) => !isText(Buffer.from(line, 'latin1')));
-      throw new UnreadableLine(count + wrong + 1, 'is not text in UTF-8');
+      throw new Error(`Line ${count + wrong + 1} ${NOT_UTF8}`);
     }
     count += lines.length - 1;
     return decoder.decode(block, { stream: true });

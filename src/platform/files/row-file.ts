@@ -5,15 +5,19 @@ import { parseJson } from '../http/body/parse-json.js';
 import { MAX_LINE_BYTES, textBlocks, TOO_LONG, UnreadableLine } from './file-text.js';
 import type { RowProperty } from './row-properties.js';
 
-const NO_ARRAY =
-  'A JSON array is not supported. Write one JSON object per line, without brackets or commas between them.';
+const NO_ARRAY = 'Each object of a JSON array must be on a line of its own.';
+const DELIMITERS = [',', ';', '\t', '|'] as const;
 
 /** The columns of a property. The first one that is not empty counts. */
 export type ColumnMap = Readonly<Record<string, readonly string[]>>;
 
+/** What the texts of a file mean, by property. A text that is not listed is invalid. */
+export type ValueMap = Readonly<Record<string, ReadonlyMap<string, string>>>;
+
 /** How to read a file. */
 export interface FileOptions {
   map?: ColumnMap | undefined;
+  values?: ValueMap | undefined;
   /** By default that of a first line `sep=;`, which Excel writes, or a comma. */
   delimiter?: string | undefined;
 }
@@ -21,20 +25,23 @@ export interface FileOptions {
 /** The number of a line in the file, and a function that reads it. It throws a ServiceError. */
 export type FileLine = readonly [line: number, read: () => unknown];
 
-/** A file in UTF-8 with rows: CSV (RFC 4180) with a header line, or a JSON object per line. */
+/** A file in UTF-8 with rows: CSV (RFC 4180) with a header line, or a JSON object per line, also as an array. */
 export class RowFile {
   /** Columns of CSV that are not read. */
   ignoredColumns: readonly string[] = [];
+  /** Is known when the first line is. */
+  isCsv = false;
   private readonly map: ColumnMap;
 
   /**
    * @param path `-`: standard input
    * @param properties those of a row. Others of JSON are not removed
+   * @param options.emptyIsNull an empty cell is null. By default, its row does not have the property
    */
   constructor(
     private readonly path: string,
     private readonly properties: readonly RowProperty[],
-    private readonly options: FileOptions = {},
+    private readonly options: FileOptions & { emptyIsNull?: true } = {},
   ) {
     this.map = options.map ?? {};
   }
@@ -47,19 +54,46 @@ export class RowFile {
       yield first;
       yield* blocks;
     }
-    const isJson = /\.(?:ndjson|jsonl)$/i.test(this.path) || /^\s*\{/.test(first);
-    if (/^\s*\[/.test(first)) throw new Error(NO_ARRAY);
-    yield* isJson ? this.jsonLines(all()) : this.csvLines(all(), separatorLine(first));
+    this.isCsv = !/\.(?:ndjson|jsonl)$/i.test(this.path) && !/^\s*[[{]/.test(first);
+    yield* this.isCsv ? this.csvLines(all(), first) : this.jsonLines(all(), first);
   }
 
-  private async *jsonLines(blocks: AsyncIterable<string>): AsyncGenerator<FileLine> {
+  private async *jsonLines(blocks: AsyncIterable<string>, first: string): AsyncGenerator<FileLine> {
+    const isArray = /^\s*\[\s*(?:\n|[\]{])/.test(first);
+    if (isArray && !/^\s*\[\s*(?:\]|\{.*\},?\s*\]?$)/m.test(first)) throw new Error(NO_ARRAY);
     let line = 0;
     for await (const block of blocks) {
       for (const text of block.replace(/\n$/, '').split('\n')) {
         line++;
-        if (text.trim()) yield [line, () => this.renamed(parseJson(Buffer.from(text)))];
+        const json = isArray ? text.replace(/^\s*[[,]/, '').replace(/[\],]\s*$/, '') : text;
+        if (json.trim()) yield [line, () => this.objectOf(parseJson(Buffer.from(json)))];
       }
     }
+  }
+
+  private objectOf(json: unknown): unknown {
+    const values = this.renamed(json);
+    if (!(values instanceof Object) || Array.isArray(values)) return values;
+    const object = { ...(values as Record<string, unknown>) };
+    for (const property of this.properties) {
+      const value = object[property.name] ?? undefined;
+      if (value !== undefined) object[property.name] = this.meaningOf(property, value);
+    }
+    return object;
+  }
+
+  /** Returns what a value means by `--values`, or the choice that it writes in another case. */
+  private meaningOf({ name, choices, parse }: RowProperty, value: unknown): unknown {
+    const values = this.options.values?.[name];
+    const text = String(value).trim();
+    if (values) {
+      const meaning = values.get(text);
+      if (meaning !== undefined) return parse(meaning);
+      const problem = `${name} is ${JSON.stringify(text.slice(0, 100))}, which --values does not list`;
+      throw new ServiceError('invalid_request', problem);
+    }
+    if (typeof value !== 'string') return value;
+    return choices?.find((choice) => choice.toLowerCase() === text.toLowerCase()) ?? value;
   }
 
   private renamed(values: unknown): unknown {
@@ -70,11 +104,10 @@ export class RowFile {
     return { ...Object.fromEntries(others), ...pick(this.map, (column) => object[column]) };
   }
 
-  private async *csvLines(
-    blocks: AsyncIterable<string>,
-    separator: string | undefined,
-  ): AsyncGenerator<FileLine> {
+  private async *csvLines(blocks: AsyncIterable<string>, first: string): AsyncGenerator<FileLine> {
+    const separator = separatorLine(first);
     const delimiter = this.options.delimiter ?? separator ?? ',';
+    checkDelimiter(first, delimiter);
     let isFirst = true;
     let next = 1;
     const parser = parse({
@@ -127,8 +160,14 @@ export class RowFile {
         throw new ServiceError('invalid_request', message);
       }
       const values = pick(map, (column) => cells[header.indexOf(column)]);
-      for (const { name, parse } of this.properties)
-        if (values[name] !== undefined) values[name] = parse(values[name] as string);
+      for (const property of this.properties) {
+        const { name, parse } = property;
+        const cell = values[name];
+        if (cell !== undefined) {
+          const meaning = this.meaningOf(property, cell);
+          values[name] = typeof meaning === 'string' ? parse(meaning) : meaning;
+        } else if (this.options.emptyIsNull && name in map) values[name] = null;
+      }
       return values;
     };
   }
@@ -137,6 +176,22 @@ export class RowFile {
 /** Returns the separator of a line `sep=;`, which Excel writes and reads before the header. */
 function separatorLine(text: string): string | undefined {
   return /^sep=([^\r\n])\r?\n/i.exec(text)?.[1];
+}
+
+/** @throws Error if the header line has another delimiter, and not this one */
+function checkDelimiter(text: string, delimiter: string): void {
+  const [header = ''] = text
+    .replace(/^sep=.\r?\n/i, '')
+    .trimStart()
+    .split(/[\r\n]/, 1);
+  const unquoted = header.replace(/"[^"]*"/g, '');
+  if (unquoted.includes(delimiter)) return;
+  const other = DELIMITERS.find((character) => unquoted.includes(character));
+  if (other === undefined) return;
+  const option = other === '\t' ? 'tab' : `'${other}'`;
+  throw new Error(
+    `The header line separates its columns by ${option}. Set --delimiter ${option}, or save the file as CSV UTF-8 with commas. Nothing was stored.`,
+  );
 }
 
 /** Returns the first value of each property that is not empty. */

@@ -1,21 +1,30 @@
+import { createHash } from 'node:crypto';
 import { Injectable, type Type } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager, type EntityMetadata } from 'typeorm';
 import { AuditTrail } from '../access/administration/operator-actions.repository.js';
+import { LinesError } from '../commands/lines-error.js';
 import { Terminal } from '../commands/terminal.js';
 import { copyOutput } from '../database/copy/copy-output.js';
+import { withShortLocks } from '../database/short-locks.js';
+import { queryRows } from '../database/sql.js';
 import { ServiceError } from '../errors/service-error.js';
+import { jsonText } from '../http/response/json-text.js';
+import { ChangesOf } from '../http/validation/changes-of.js';
 import { toDto } from '../http/validation/dto-validation.pipe.js';
-import { Drafts } from './drafts.js';
+import { AS_JSON_NUMBER } from '../http/validation/property-rules.js';
+import { type Draft, Drafts, type InvalidLine } from './drafts.js';
 import { exportStatement } from './export-statement.js';
 import { UnreadableLine } from './file-text.js';
-import type { ExportOptions, ImportOptions } from './file-options.js';
-import { RowFile } from './row-file.js';
-import { entityProperties, rowProperties } from './row-properties.js';
+import type { ExportOptions, ImportOptions, UpdateOptions } from './file-options.js';
+import { type FileOptions, RowFile } from './row-file.js';
+import { columnType, entityProperties, parserOf, rowProperties } from './row-properties.js';
 
 const BATCH = 1_000;
 const MAX_REPORTED = 20;
+/** Bounds how long an update locks rows, and its record in the audit trail. */
+const MAX_CHANGED = 20_000;
 
-/** The rows of an entity that a file has or gets. */
+/** The rows of an entity that a file has or gets. Its id is a generated integer. */
 export interface FileRows<Dto extends object> {
   /** The first word of the commands, such as `toys`: it stands in messages and in the audit trail. */
   readonly name: string;
@@ -24,7 +33,7 @@ export interface FileRows<Dto extends object> {
   readonly dto: Type<Dto>;
 }
 
-/** Imports and exports rows for commands. */
+/** Imports, updates and exports rows for commands. */
 @Injectable()
 export class RowFiles {
   constructor(
@@ -34,88 +43,221 @@ export class RowFiles {
   ) {}
 
   /**
-   * Adds the rows of a file in their order, in one transaction, and records it. The entity has a
-   * generated integer as its id.
+   * Adds the rows of a file in their order, in one transaction, and records it, with a hash of the rows:
+   * the same rows are added again only with the option `again`.
    *
    * @param path `-`: standard input
-   * @throws Error that lists the first invalid lines, or says why the file cannot be read or has no rows
+   * @throws Error that lists the first invalid lines, or says why the file cannot be read, has no rows,
+   *   or was imported before
    */
   async import<Dto extends object>(
     { name, entity, dto }: FileRows<Dto>,
     path: string,
-    { map, delimiter, dryRun }: ImportOptions,
+    { dryRun, again, ...options }: ImportOptions,
   ) {
     const properties = await rowProperties(dto, entity);
-    const separator = delimiter === 'tab' ? '\t' : delimiter;
-    const file = new RowFile(path, properties, { map, delimiter: separator });
+    const file = new RowFile(path, properties, fileOptions(options));
     const metadata = this.dataSource.getMetadata(entity);
     return this.dataSource.transaction(async (manager) => {
       const names = properties.map((property) => property.name);
       const drafts = new Drafts(manager, metadata, names);
       await drafts.create();
-      const valid = await this.readValid(file, dto, (rows) => drafts.add(rows));
+      const content = createHash('sha256');
+      const valid = await this.readValid(file, 'added', {
+        toDraft: async (line, values) => ({ line, values: await toDto(dto, values) }),
+        keep: (batch) => {
+          for (const { values } of batch) content.update(canonical(values, names));
+          return drafts.add(batch);
+        },
+      });
       if (valid === 0) throw new Error(`Nothing was added. There are no ${name} in the input.`);
+      const hash = content.digest();
+      if (!again) await this.requireNew(manager, name, hash);
       const added = dryRun ? undefined : await drafts.insert();
-      if (added) await this.audit.record(`${name} import`, added);
+      const sha256 = hash.toString('hex');
+      if (added) await this.audit.record(`${name} import`, { ...added, sha256 });
       const { ignoredColumns } = file;
       return { valid, ...(added ?? { added: 0, firstId: null, lastId: null }), ignoredColumns };
+    });
+  }
+
+  /** @throws Error if rows with this hash were imported, or another transaction imports them */
+  private async requireNew(manager: EntityManager, name: string, hash: Buffer): Promise<void> {
+    const lock = 'SELECT pg_try_advisory_xact_lock($1) AS "isLocked"';
+    const [result] = await queryRows<{ isLocked: boolean }>(manager, lock, [
+      String(hash.readBigInt64BE()),
+    ]);
+    if (!result?.isLocked) {
+      throw new Error(`Nothing was added. Another command imports the same ${name} at the moment.`);
+    }
+    const found = await this.audit.find(`${name} import`, { sha256: hash.toString('hex') });
+    if (!found) return;
+    const { performedAt, actor, details } = found;
+    const time = performedAt.toISOString();
+    const [first, last] = [String(details['firstId']), String(details['lastId'])];
+    throw new Error(
+      `Nothing was added. ${actor} imported the same ${name} at ${time}, with the ids ${first} to ${last}. To add them again, set --again.`,
+    );
+  }
+
+  /**
+   * Changes the rows that a file with their ids differs from, in one transaction, and records their ids.
+   * A property that a row of the file does not have is left as it is. An empty cell is invalid, unless
+   * the property has no value.
+   *
+   * @param path `-`: standard input
+   * @throws Error that lists the first invalid lines, or says why the file cannot be read or has no rows
+   */
+  async update<Dto extends object>(
+    { name, entity, dto }: FileRows<Dto>,
+    path: string,
+    { dryRun, ...options }: UpdateOptions,
+  ) {
+    const metadata = this.dataSource.getMetadata(entity);
+    const id = idOf(metadata);
+    const properties = (await rowProperties(dto, entity)).map((one) => {
+      return { ...one, isRequired: false };
+    });
+    const key = { name: id, isRequired: true, parse: parserOf(columnType(entity, id)) };
+    const file = new RowFile(path, [key, ...properties], {
+      ...fileOptions(options),
+      emptyIsNull: true,
+    });
+    const nullable = properties.filter(({ name }) =>
+      metadata.columns.some(({ propertyName, isNullable }) => propertyName === name && isNullable),
+    );
+    const Changes = ChangesOf(dto);
+    const toDraft = async (line: number, values: unknown): Promise<Draft> => {
+      const given = { ...(values as Record<string, unknown>) };
+      const empty = nullable.map(({ name }) => name).filter((name) => given[name] === null);
+      for (const name of empty) Reflect.deleteProperty(given, name);
+      const isObject = values instanceof Object && !Array.isArray(values);
+      const changes = await toDto(Changes, isObject ? given : values);
+      const rowId = given[id];
+      if (typeof rowId !== 'bigint' && !Number.isSafeInteger(rowId)) {
+        throw new ServiceError('invalid_request', `${id} is required and must be an integer.`);
+      }
+      return { line, values: { ...changes, [id]: rowId }, empty };
+    };
+    return this.dataSource.transaction(async (manager) => {
+      const names = [id, ...properties.map((property) => property.name)];
+      const drafts = new Drafts(manager, metadata, names);
+      await drafts.create();
+      const total = await this.readValid(file, 'changed', {
+        toDraft,
+        keep: (batch) => drafts.add(batch),
+        check: () => drafts.invalidUpdates(MAX_REPORTED),
+      });
+      if (total === 0) throw new Error(`Nothing was changed. There are no ${name} in the input.`);
+      const found = await drafts.differences(MAX_REPORTED);
+      if (found.total > MAX_CHANGED) {
+        const problem = `The file changes ${found.total} ${name}, and one command changes at most ${MAX_CHANGED}`;
+        throw new Error(`Nothing was changed. ${problem}. Split the file.`);
+      }
+      const ids = dryRun ? [] : await withShortLocks(manager, () => drafts.update());
+      if (ids.length > 0) await this.audit.record(`${name} update`, { ids });
+      const changed = dryRun ? found.total : ids.length;
+      const missing = await drafts.missing(MAX_REPORTED);
+      return {
+        ...{ changed, same: total - changed - missing.total, missing: missing.total },
+        ...{ missingIds: missing.ids, changes: found.differences },
+        ...{ ignoredColumns: file.ignoredColumns },
+      };
     });
   }
 
   /** Yields the text of all rows that have these values, in the order of their ids. */
   export<Dto extends object>(
     { entity, dto }: FileRows<Dto>,
-    { format, json }: ExportOptions,
+    { format, ids, json }: ExportOptions,
     where: Readonly<Record<string, string | undefined>> = {},
   ): AsyncIterable<string | Buffer> {
     const metadata = this.dataSource.getMetadata(entity);
-    const properties = entityProperties(dto, entity);
-    const sql = exportStatement(metadata, properties, json ? 'json' : format, where);
-    return json ? array(copyOutput(this.dataSource, sql)) : copyOutput(this.dataSource, sql);
+    const properties = [...(ids ? [idOf(metadata)] : []), ...entityProperties(dto, entity)];
+    const form = json ? 'json' : format;
+    const sql = exportStatement(metadata, properties, form, where);
+    const output = copyOutput(this.dataSource, sql);
+    return form === 'json' ? array(output) : output;
   }
 
   /**
    * Passes on the rows of a file that keep the rules, in batches. Returns how many there are.
    *
+   * @param effect for messages: nothing was added, or changed
+   * @param check finds invalid lines among those that were kept
    * @throws Error that lists the first invalid lines
    */
-  private async readValid<Dto extends object>(
+  private async readValid(
     file: RowFile,
-    dto: Type<Dto>,
-    keep: (rows: readonly Dto[]) => Promise<void>,
+    effect: 'added' | 'changed',
+    {
+      toDraft,
+      keep,
+      check,
+    }: {
+      toDraft: (line: number, values: unknown) => Promise<Draft>;
+      keep: (batch: readonly Draft[]) => Promise<void>;
+      check?: () => Promise<{ lines: InvalidLine[]; total: number }>;
+    },
   ): Promise<number> {
     let lines = 0;
     let invalid = 0;
-    const reports: string[] = [];
-    let batch: Dto[] = [];
+    const reports: InvalidLine[] = [];
+    let batch: Draft[] = [];
+    const textOf = ([line, reason]: InvalidLine) => `line ${line}: ${reason}`;
     try {
       for await (const [line, read] of file.lines()) {
         lines++;
         try {
-          batch.push(await toDto(dto, read()));
+          batch.push(await toDraft(line, read()));
         } catch (error) {
           if (!(error instanceof ServiceError)) throw error;
           const reason = error.message.replace(/^The request body |\.$/g, '');
-          if (++invalid <= MAX_REPORTED) reports.push(`line ${line}: ${reason}`);
+          const text = file.isCsv ? reason.replaceAll(AS_JSON_NUMBER, '') : reason;
+          if (++invalid <= MAX_REPORTED) reports.push([line, text]);
         }
         if (lines % BATCH > 0) continue;
-        if (invalid === 0) await keep(batch);
+        await keep(batch);
         batch = [];
         this.terminal.progress(`${lines} lines`);
       }
+      await keep(batch);
     } catch (error) {
       if (!(error instanceof UnreadableLine)) throw error;
-      const summary = 'Nothing was added, because the file cannot be read to its end';
-      throw new Error([summary, ...reports, error.message].join('\n'), { cause: error });
+      const summary = `Nothing was ${effect}, because the file cannot be read to its end`;
+      throw new LinesError([summary, ...reports.map(textOf), error.message], error);
     } finally {
       this.terminal.progress();
     }
-    if (invalid > MAX_REPORTED) reports.push(`and ${invalid - MAX_REPORTED} more`);
-    const summary = `Nothing was added. Invalid lines: ${invalid} of ${lines}`;
-    if (invalid > 0) throw new Error([summary, ...reports].join('\n'));
-    await keep(batch);
-    return lines;
+    const more = await check?.();
+    if (more) {
+      invalid += more.total;
+      reports.push(...more.lines);
+      reports.sort(([one], [other]) => one - other);
+    }
+    if (invalid === 0) return lines;
+    const texts = reports.slice(0, MAX_REPORTED).map(textOf);
+    if (invalid > MAX_REPORTED) texts.push(`and ${invalid - MAX_REPORTED} more`);
+    throw new LinesError([
+      `Nothing was ${effect}. Invalid lines: ${invalid} of ${lines}`,
+      ...texts,
+    ]);
   }
+}
+
+function fileOptions({ delimiter, ...options }: FileOptions): FileOptions {
+  return { ...options, delimiter: delimiter === 'tab' ? '\t' : delimiter };
+}
+
+function idOf({ primaryColumns }: EntityMetadata): string {
+  return primaryColumns[0]?.propertyName ?? '';
+}
+
+/** Returns the same text for the same values, also after the entity has got an optional property. */
+function canonical(values: object, properties: readonly string[]): string {
+  const entries = properties.map((name) => [name, (values as Record<string, unknown>)[name]]);
+  const given = entries.filter(([, value]) => (value ?? null) !== null).toSorted();
+  return `${jsonText(given)}\n`;
 }
 
 async function* array(items: AsyncIterable<Buffer>): AsyncGenerator<string | Buffer> {

@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { getMetadataArgsStorage } from 'typeorm';
 import type { ServiceError } from '../errors/service-error.js';
 import { parseJson } from '../http/body/parse-json.js';
-import { propertiesOf, toDto } from '../http/validation/dto-validation.pipe.js';
+import { choicesOf, propertiesOf, toDto } from '../http/validation/dto-validation.pipe.js';
 
 /** A property that a file or an option of a command sets. */
 export interface RowProperty {
@@ -10,6 +10,8 @@ export interface RowProperty {
   readonly isRequired: boolean;
   /** Returns the value that a text means. If it means none, it stays text, which the rules reject. */
   readonly parse: (text: string) => unknown;
+  /** The texts that it accepts, if they are few. A file may write them in another case. */
+  readonly choices?: readonly string[] | undefined;
 }
 
 /** Returns the properties of an entity that a DTO has rules for, in the order of the rules. */
@@ -21,6 +23,7 @@ export async function rowProperties(dto: Type<object>, entity: Type): Promise<Ro
   return entityProperties(dto, entity).map((name) => ({
     ...{ name, isRequired: required.includes(name) },
     parse: parserOf(columnType(entity, name)),
+    choices: choicesOf(dto, name),
   }));
 }
 

@@ -12,6 +12,8 @@ import {
   type ImportOptions,
   importUsage,
   RowFiles,
+  type UpdateOptions,
+  updateUsage,
 } from '#platform';
 import { Toy } from './toy.entity.js';
 
@@ -26,6 +28,11 @@ class ToysCommands {
   @Command('import', 'add the toys of a file', importUsage(NewToy))
   import(path: string, options: ImportOptions) {
     return this.files.import(TOYS, path, options);
+  }
+
+  @Command('update', 'change the toys of a file', updateUsage(NewToy))
+  update(path: string, options: UpdateOptions) {
+    return this.files.update(TOYS, path, options);
   }
 
   @Command('export', 'print all toys', exportUsage)

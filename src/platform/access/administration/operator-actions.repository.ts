@@ -19,11 +19,16 @@ const LIST = `
  */
 export async function listActions(database: StatementRunner, ownerId: bigint | null = null) {
   const rows = await queryRows<{ performedAt: Date; details: string }>(database, LIST, [ownerId]);
-  const exact = (text: string) => parse(text, null, parseNumberAndBigInt);
   return rows.map((row) => {
     return { ...row, performedAt: row.performedAt.toISOString(), details: exact(row.details) };
   });
 }
+
+const FIND = `
+  SELECT performed_at AS "performedAt", actor, details::text AS details FROM operator_actions
+   WHERE action = $1 AND details @> $2::jsonb ORDER BY id DESC LIMIT 1`;
+
+const exact = (text: string) => parse(text, null, parseNumberAndBigInt);
 
 /**
  * Records a change by the user and host of this process, as `user@host`.
@@ -52,6 +57,17 @@ export class AuditTrail {
    */
   record(action: string, details: object): Promise<void> {
     return recordAction(this.manager, action, details);
+  }
+
+  /** Returns the newest record of an action that has these details, or null. */
+  async find(action: string, details: object) {
+    const values = [action, stringify(details)];
+    const [found] = await queryRows<{ performedAt: Date; actor: string; details: string }>(
+      this.manager,
+      FIND,
+      values,
+    );
+    return found ? { ...found, details: exact(found.details) as Record<string, unknown> } : null;
   }
 }
 

@@ -14,16 +14,15 @@ const toBigInt = ({ value }: TransformFnParams): unknown =>
 const toInteger = ({ value }: TransformFnParams): unknown =>
   typeof value === 'string' && CANONICAL_DECIMAL.test(value) ? Number(value) : value;
 
+/** Stands in messages about JSON, not in those about cells of CSV. */
+export const AS_JSON_NUMBER = ', as a JSON number and not as a string';
+
 /** Accepts a JSON number whose value is an integer in int64. The DTO holds it as a bigint. */
 export function IsInt64(): PropertyDecorator {
   return applyDecorators(
     ApiProperty({ type: 'integer', format: 'int64' }),
     Transform(toBigInt, { toClassOnly: true }),
-    rule(
-      'isInt64',
-      isInt64,
-      `an integer from ${INT64_MIN} to ${INT64_MAX}, as a JSON number and not as a string`,
-    ),
+    rule('isInt64', isInt64, `an integer from ${INT64_MIN} to ${INT64_MAX}${AS_JSON_NUMBER}`),
   );
 }
 
