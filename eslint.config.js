@@ -93,7 +93,11 @@ const stepNames = {
 export default defineConfig(
   globalIgnores(['dist/', '.dist-*/', 'node_modules/', 'coverage/', 'reports/', '.data/']),
   // The packages of these features are not installed, and the types of the client are generated.
-  globalIgnores(['examples/packages/*/', 'examples/client/client.mjs', 'examples/client/api.d.ts']),
+  globalIgnores([
+    'examples/packages/*/',
+    'examples/client/{client,program}.mjs',
+    'examples/client/api.d.ts',
+  ]),
   eslint.configs.recommended,
   tseslint.configs.strictTypeChecked,
   tseslint.configs.stylisticTypeChecked,

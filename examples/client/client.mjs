@@ -9,7 +9,9 @@ import pRetry from 'p-retry';
 
 /**
  * @typedef {import('./api.js').components['schemas']['Pet']} Pet
- * @typedef {import('openapi-fetch').Client<import('./api.js').paths>} PetsClient
+ * @typedef {import('./api.js').paths} Paths
+ * @typedef {import('openapi-fetch').Client<Paths>} PetsClient
+ * @typedef {NonNullable<Paths['/pets']['get']['parameters']['query']>} ListQuery
  *
  * @typedef {object} ClientOptions
  * @property {number} [tries] maximum attempts of a request
@@ -60,20 +62,29 @@ export function createClient(url, apiKey, { tries = 8, signal, fetch = fetchInTi
 
 /**
  * @param {PetsClient} client
- * @param {{ status?: Pet['status'] }} [filter]
+ * @param {ListQuery} [filter] and the size of a page, 100 by default
  * @returns {AsyncGenerator<Pet[], void>} all pages
  * @throws {Error} with the body of the error response as its cause
  */
 export async function* listPages(client, filter) {
-  for (let query = new URLSearchParams({ limit: '100', ...filter }); query.size > 0;) {
-    const params = { query: Object.fromEntries(query) };
-    const { data, error, response } = await client.GET('/pets', { params });
+  /** @type {ListQuery | undefined} */
+  let query = { limit: 100, ...filter };
+  while (query) {
+    const { data, error, response } = await client.GET('/pets', { params: { query } });
     if (!data) throw new Error(`status ${response.status}`, { cause: error });
     yield data;
-    // Only the query of the URL: the API key is for no other address.
-    const next = /<[^>?]*\?([^>]*)>; rel="next"/.exec(response.headers.get('Link') ?? '')?.[1];
-    query = new URLSearchParams(next);
+    query = nextPage(response);
   }
+}
+
+/**
+ * @param {Response} response
+ * @returns {ListQuery | undefined}
+ */
+function nextPage(response) {
+  // Only the query of the URL: the API key is for no other address.
+  const next = /<[^>?]*\?([^>]*)>; rel="next"/.exec(response.headers.get('Link') ?? '')?.[1];
+  return next === undefined ? undefined : Object.fromEntries(new URLSearchParams(next));
 }
 
 /**

@@ -42,7 +42,13 @@ describe('the client', () => {
       for await (const page of listPages(client, ${filter})) pages.push(page.length);
       return pages;`;
     expect(await withClient(program('{}'))).toEqual([100, 100, 50]);
-    expect(await withClient(program("{ status: 'sold' }"))).toEqual([100, 25]);
+    expect(await withClient(program("{ status: 'sold', limit: 70 }"))).toEqual([70, 55]);
+  });
+
+  test('its program adds an animal, and lists the available ones', async () => {
+    const env = { ...process.env, STORE_URL: store.service.url, API_KEY: store.owner.key };
+    const { stdout } = await run(process.execPath, [join(CLIENT, 'program.mjs')], { env });
+    expect(stdout).toMatch(/^\d+ Frank\n$/);
   });
 
   test('keeps every digit of an int64, and reads an error', async () => {
