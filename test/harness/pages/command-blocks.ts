@@ -1,0 +1,42 @@
+import { execFileSync } from 'node:child_process';
+import { readProjectFile } from '../stack/compose-file.js';
+
+/** The languages of fenced blocks that a reader runs. Without a language, too. */
+const LANGUAGES = ['', 'bash', 'console', 'sh'];
+
+/** A fenced block of a page for a shell. */
+export interface CommandBlock {
+  page: string;
+  /** The line of the page, from 1, on which the code begins. */
+  line: number;
+  language: string;
+  code: string;
+}
+
+/** How tests and failures name a block: its page and the beginning of its first line. */
+export const nameOf = ({ page, code }: CommandBlock): string =>
+  `${page} › ${code.split('\n', 1).join().slice(0, 60)}`;
+
+/** Returns the blocks of all pages of the project, in the order of the pages. */
+export function commandBlocks(): CommandBlock[] {
+  const files = execFileSync(
+    'git',
+    ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '*.md'],
+    {
+      cwd: `${__dirname}/../../..`,
+      encoding: 'utf8',
+    },
+  );
+  return files.split('\0').filter(Boolean).sort().flatMap(blocksOf);
+}
+
+function blocksOf(page: string): CommandBlock[] {
+  const text = readProjectFile(page);
+  return [...text.matchAll(/^( *)```(\w*)\n([^]*?)^ *```$/gm)].flatMap((match) => {
+    const [, indent = '', language = '', code = ''] = match;
+    if (!LANGUAGES.includes(language)) return [];
+    const line = text.slice(0, match.index).split('\n').length + 1;
+    const lines = code.split('\n').map((each) => each.slice(indent.length));
+    return [{ page, line, language, code: lines.join('\n') }];
+  });
+}
