@@ -10,7 +10,8 @@ export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/test', '<rootDir>/src', '<rootDir>/examples'],
   // Without <rootDir>: in a pattern, brackets in the path of the checkout would have a meaning.
-  testMatch: ['**/test/**/*.test.ts'],
+  // A *.spec.ts stands next to its source, where the Nest CLI generates it.
+  testMatch: ['**/test/**/*.test.ts', '**/src/**/*.spec.ts'],
   globalSetup: '<rootDir>/test/harness/run/global-setup.mjs',
   globalTeardown: '<rootDir>/test/harness/run/global-teardown.mjs',
   setupFilesAfterEnv: ['<rootDir>/test/harness/run/child-processes.ts'],

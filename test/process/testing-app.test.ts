@@ -37,6 +37,11 @@ class LettersController {
     return { result: this.letters.send() };
   }
 
+  @Get('lost')
+  lose() {
+    throw new Error('The letter is lost.');
+  }
+
   @Get('day')
   async day() {
     return (await queryRows<object>(this.manager, `SELECT '2021-02-03'::date AS day`))[0];
@@ -68,6 +73,20 @@ describe('a test of a feature in the process of the service', () => {
     expect(response.headers.get('x-ratelimit-remaining')).toMatch(/^\d+$/);
     expect((await fetch(`${url}/v1/letters`)).status).toBe(401);
     expect(app.get(Letters).send()).toBe('sent to nowhere');
+  });
+
+  it('prints the cause of a 500, with its line', async () => {
+    const { url } = await startTestingApp({ database, features: [LettersModule] });
+    const print = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
+    const response = await ask(url, '/lost');
+    const printed = print.mock.calls.join('\n');
+    print.mockRestore();
+
+    expect(response.status).toBe(500);
+    expect(printed).toContain('GET /v1/letters/lost 500');
+    expect(printed).toMatch(
+      /The letter is lost\.[^]+LettersController\.lose .+testing-app\.test\.ts:\d+/,
+    );
   });
 
   it('sends a date as it is stored, in every time zone, and has its metrics with those of the platform', async () => {

@@ -111,18 +111,27 @@ class Copy {
 }
 
 test(
-  'a resource that the Nest CLI generates, and copies of the examples, need no edit',
+  'a resource that the Nest CLI generates with its tests, and copies of the examples, need no edit',
   async () => {
     const copy = Copy.ofFiles();
     copy.run('npx', 'nest', 'generate', 'resource', 'toys', '--type', 'rest', '--crud');
     copy.run('npx', 'prettier', '--check', 'src', 'nest-cli.json');
+    for (const kind of ['guard', 'pipe', 'interceptor', 'middleware', 'filter'])
+      copy.run('npx', 'nest', 'generate', kind, `toys/${kind}`);
     copy.run('npx', 'eslint', 'src/toys', 'src/app.module.ts');
+    copy.run('npm', 'run', '--silent', 'typecheck');
+    expect(copy.run('npx', 'jest', '--listTests', 'src/toys').match(/\.spec\.ts$/gm)).toHaveLength(
+      7,
+    );
+    copy.run('npx', 'jest', '--silent', 'src/toys');
     for (const example of ['categories', 'orders'])
       fs.cpSync(join(ROOT, 'examples', example), copy.path(`src/${example}`), { recursive: true });
     copy.run('npm', 'run', '--silent', 'deps');
     copy.write('src/toys/greeting.txt', 'Hello');
     copy.run('npm', 'run', '--silent', 'build');
     expect(fs.readFileSync(copy.path('dist/toys/greeting.txt'), 'utf8')).toBe('Hello');
+    const built = fs.readdirSync(copy.path('dist'), { recursive: true }).map(String);
+    expect(built.filter((file) => file.includes('.spec'))).toEqual([]);
     const { service, key } = await copy.start();
     const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
     const toys = `${service.url}/v1/toys`;
@@ -138,7 +147,7 @@ test(
     };
     expect(Object.keys(paths['/toys/{id}'] ?? {})).toEqual(['get', 'patch', 'delete']);
   },
-  5 * MINUTES,
+  10 * MINUTES,
 );
 
 const hasHistory = git('rev-parse', '--is-shallow-repository').trim() === 'false';
@@ -195,5 +204,5 @@ if (!hasHistory)
       { id: 1, city: 'Berlin' },
     ]);
   },
-  5 * MINUTES,
+  10 * MINUTES,
 );

@@ -75,7 +75,8 @@ export async function createProduct() {
 async function compile(from, to) {
   /** @type {Map<string, string | Buffer>} */
   const files = new Map();
-  const reads = listFiles(join(ROOT, from)).map(async (name) => {
+  const names = listFiles(join(ROOT, from)).filter((name) => !name.endsWith('.spec.ts'));
+  const reads = names.map(async (name) => {
     const path = join(ROOT, from, name);
     if (!name.endsWith('.ts')) return files.set(join(to, name), readFileSync(path));
     const { code } = await transformFile(path, { sourceMaps: 'inline', cwd: ROOT });

@@ -1,11 +1,12 @@
 import { Module, type Type } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test, type TestingModuleBuilder } from '@nestjs/testing';
-import { pino } from 'pino';
 import { createApp } from '../../../src/platform/app.js';
 import { SYSTEM_CLOCK } from '../../../src/platform/config/clock.js';
 import { Settings } from '../../../src/platform/config/settings.js';
 import { locateDatabase } from '../../../src/platform/database/database-location.js';
+import { createLogger } from '../../../src/platform/logging/logger.js';
+import { terminalLine } from '../../../src/platform/logging/terminal-line.js';
 import { PlatformModule } from '../../../src/platform/platform.module.js';
 import { closeBeforeDatabases, type TestDatabase } from '../database/database.js';
 import { PRODUCT } from '../../../src/product.js';
@@ -23,7 +24,8 @@ interface TestingOptions {
 
 /**
  * Starts the service in the process of the test, as NestJS documents it for tests: providers can be
- * replaced, and `app.get()` returns them. Returns it with the address that it listens on.
+ * replaced, and `app.get()` returns them. Returns it with the address that it listens on. The cause of a
+ * 500 is printed.
  */
 export async function startTestingApp({
   database,
@@ -33,7 +35,9 @@ export async function startTestingApp({
   override = (module) => module,
 }: TestingOptions): Promise<{ app: NestExpressApplication; url: string }> {
   const settings = new Settings(PRODUCT, { DATABASE_URL: database.url, ...env });
-  const logger = pino({ level: 'silent' });
+  const { keyPrefix } = settings.logging;
+  const print = (line: string) => process.stderr.write(terminalLine(line));
+  const logger = createLogger({ level: 'error', keyPrefix }, { write: print });
   @Module({ imports: [PlatformModule.forRoot(PRODUCT), ...features] })
   class Root {}
   const location = await locateDatabase(settings.database, 'service');
