@@ -6,7 +6,7 @@ import { ProjectCopy } from '../../harness/processes/project-copy.js';
 import { inheritedEnvironment } from '../../harness/service/service.js';
 
 const ROOT = resolve(__dirname, '../../..');
-const FOLDER = 'src/pets/migrations';
+const FOLDER = 'src/platform/database/migrations';
 
 let project: ProjectCopy;
 
@@ -28,15 +28,15 @@ const run = (...command: string[]) =>
 const generate = (name: string) => run('db', 'generate', `${FOLDER}/${name}`);
 
 test('db generate › writes what was added to an entity, and then nothing; an empty migration is rejected', async () => {
-  const entity = project.path('src/pets/pet.entity.ts');
+  const entity = project.path('src/platform/access/owner.entity.ts');
   const text = readFileSync(entity, 'utf8');
   const added = `$1  @Column('text', { nullable: true })\n  breed!: string | null;\n`;
-  writeFileSync(entity, text.replace(/(export class Pet \{\n)/, added));
+  writeFileSync(entity, text.replace(/(export class Owner \{\n)/, added));
   const { code, stdout } = await generate('add-breed');
   const [, file = ''] = /^file +(.+-add-breed\.ts)\n$/.exec(stdout) ?? [];
   expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('add-breed.ts') });
   const source = readFileSync(project.path(file), 'utf8');
-  expect(source).toContain('ALTER TABLE pets\n        ADD COLUMN breed text`);');
+  expect(source).toContain('ALTER TABLE owners\n        ADD COLUMN breed text`);');
   expectForm(source);
 
   expect(await generate('none')).toMatchObject({ code: 0, stdout: 'file  -\n' });
@@ -67,7 +67,7 @@ test('db generate › writes what was added to an entity, and then nothing; an e
 
 /** Expects Prettier and ESLint to have nothing to change. */
 function expectForm(source: string): void {
-  const file = join(ROOT, FOLDER, '1795132800001-create-pets.ts');
+  const file = join(ROOT, FOLDER, '1795132800000-create-store.ts');
   const run = (program: string, ...args: string[]) =>
     execFileSync(process.execPath, [join(ROOT, 'node_modules', program), ...args], {
       cwd: ROOT,

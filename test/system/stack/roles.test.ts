@@ -1,8 +1,12 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { Client, type QueryResultRow } from 'pg';
 import { unknownKey } from '../../harness/database/api-keys.js';
 import { Cli } from '../../harness/processes/command.js';
 import { ApiClient, send } from '../../harness/http/client.js';
 import { expectError } from '../../harness/http/error-response.js';
+import { featureFile } from '../../harness/http/store.js';
 import { findPostgresPrograms } from '../../harness/database/postgres-programs.js';
 import { PostgresServer } from '../../harness/database/postgres-server.js';
 import {
@@ -13,6 +17,11 @@ import {
 import { readProjectFile } from '../../harness/stack/compose-file.js';
 
 const ROLES = readProjectFile('deploy/postgres/roles.sql');
+/** The table of features/toys.ts. */
+const TOYS = `
+  CREATE TABLE toys (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, the_name text NOT NULL,
+    "minAge" int NOT NULL DEFAULT 3, maker_id bigint, is_new boolean NOT NULL DEFAULT true, color text)`;
 const PERMISSION_DENIED = '42501';
 
 const programs = findPostgresPrograms();
@@ -81,9 +90,13 @@ const programs = findPostgresPrograms();
       'invalid_api_key',
     );
     expect((await send(service, '/health/ready')).status).toBe(200);
-    const team = new Cli(cli.env, { app: true });
-    const imported = await team.json('animals', 'import', '/dev/null');
-    expect(imported).toMatchObject({ added: 0 });
+    // An import needs a temporary table.
+    await run('new_store', TOYS, 'pets_owner');
+    const file = join(mkdtempSync(join(tmpdir(), 'roles-')), 'toys.csv');
+    writeFileSync(file, 'name\nBall\n');
+    const team = new Cli(cli.env, { features: [featureFile('toys')] });
+    expect(await team.json('toys', 'import', file)).toMatchObject({ added: 1 });
+    rmSync(dirname(file), { recursive: true });
 
     // The time of last use is written at the latest when the service stops.
     expect(await service.stop()).toBe(0);
