@@ -97,7 +97,7 @@ describe('GET /v1/pets', () => {
 
   it.each([
     ...['', '?', '?&&=&=5', '?color=black&color=red', '?limits=5&stat=lost'],
-    ...['?__proto__=x&constructor=y&toString=z', '?limit[]=5&status[0]=lost'],
+    ...['?__proto__=x&constructor=y&toString=z', '?limit[0]=5&status[0]=lost'],
   ])('200 with the first 20 animals, unknown parameters ignored: %s', async (query) => {
     const response = await list(query);
 
@@ -106,6 +106,7 @@ describe('GET /v1/pets', () => {
 
   it.each([
     ['?Limit=2', 'Limit must be written as limit'],
+    ['?limit[]=2', 'limit[] must be written as limit'],
     ['?STATUS=sold&limit=2', 'STATUS must be written as status'],
     ['?limit=0&CURSOR=x', `${LIMIT_RULE}; CURSOR must be written as cursor`],
   ])('400 that names the parameter that is meant: %s', async (query, message) => {

@@ -65,6 +65,8 @@ Requests and responses are JSON in UTF-8, including errors. Identifiers are 64-b
 @Injectable()
 export class InterfaceDescription {
   private routes!: OpenAPIObject;
+  /** The ids of operations for which the feature declares none. */
+  private readonly generatedIds = new Set<string>();
   /** The path of the base addresses. */
   private basePath = '';
   private published = { operations: -1, json: '', yaml: '' };
@@ -87,7 +89,13 @@ export class InterfaceDescription {
       .addBearerAuth({ type: 'http', bearerFormat: 'API key' }, 'apiKey')
       .addSecurityRequirements('apiKey')
       .addGlobalParameters(REQUEST_HEADERS.requestId, REQUEST_HEADERS.traceParent);
-    this.routes = SwaggerModule.createDocument(app, outline.build());
+    this.routes = SwaggerModule.createDocument(app, outline.build(), {
+      operationIdFactory: (controller, method, version) => {
+        const id = [controller, method, version].filter(Boolean).join('_');
+        this.generatedIds.add(id);
+        return id;
+      },
+    });
     const isOneVersion = Object.keys(this.routes.paths).every((path) =>
       path.startsWith(`${VERSION_PATH}/`),
     );
@@ -136,9 +144,14 @@ export class InterfaceDescription {
     for (const { path, method, operation } of operations) {
       const item = (paths[path.slice(this.basePath.length)] ??= {});
       const described = this.describeOperation(method, operation, responses, codes);
-      const operationId = this.operationIdOf(path, operation);
-      item[method] = { ...described, operationId };
       const route = `${method.toUpperCase()} ${path}`;
+      let operationId = this.operationIdOf(path, operation);
+      // A handler without an id of its own can serve several paths.
+      if (this.generatedIds.has(operation.operationId ?? '')) {
+        for (let count = 2; routes.has(operationId); count++)
+          operationId = `${this.operationIdOf(path, operation)}_${count}`;
+      }
+      item[method] = { ...described, operationId };
       const other = routes.get(operationId);
       if (other)
         throw new StartError(`${other} and ${route}: both have the operationId ${operationId}`);
