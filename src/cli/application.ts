@@ -56,7 +56,10 @@ export async function runCommand(
     const use = { poolSize: 2, progressLimitMs: PROGRESS_LIMIT_MS };
     const own = { redis: undefined, database: { ...settings.database, ...use } };
     const prepared = {
-      ...{ clock: SYSTEM_CLOCK, database, logger, schemaCurrent: Promise.resolve() },
+      clock: SYSTEM_CLOCK,
+      database,
+      logger,
+      schemaCurrent: Promise.resolve(),
       settings: Object.assign({}, settings, own),
     };
     const application = await NestFactory.createApplicationContext(withPrepared(root, prepared), {

@@ -15,8 +15,12 @@ import { KeyUsageRepository } from './usage/key-usage.repository.js';
 @Module({
   imports: [TypeOrmModule.forFeature([Owner, ApiKey, KeySecret, KeyUsageOfDay])],
   providers: [
-    ...[Authenticator, IssuedKeys, KeyCache, KeyLookupRepository],
-    ...[KeyUsage, KeyUsageRepository],
+    Authenticator,
+    IssuedKeys,
+    KeyCache,
+    KeyLookupRepository,
+    KeyUsage,
+    KeyUsageRepository,
   ],
   exports: [Authenticator, KeyCache, KeyUsage],
 })

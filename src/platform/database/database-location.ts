@@ -38,7 +38,10 @@ export async function locateDatabase(
   const { openEmbeddedDatabase } = await import('./embedded/embedded-postgres.js');
   const database = await openEmbeddedDatabase(settings, use, signal);
   return {
-    ...{ use, connection: database.connection, embedded: true, name: settings.name },
+    use,
+    connection: database.connection,
+    embedded: true,
+    name: settings.name,
     description: `embedded in ${dataDir}`,
     close: () => database.close(),
   };

@@ -159,9 +159,12 @@ export class RowFiles {
       const changed = dryRun ? found.total : ids.length;
       const missing = await drafts.missing(MAX_REPORTED);
       return {
-        ...{ changed, same: total - changed - missing.total, missing: missing.total },
-        ...{ missingIds: missing.ids, changes: found.differences },
-        ...{ ignoredColumns: file.ignoredColumns },
+        changed,
+        same: total - changed - missing.total,
+        missing: missing.total,
+        missingIds: missing.ids,
+        changes: found.differences,
+        ignoredColumns: file.ignoredColumns,
       };
     });
   }

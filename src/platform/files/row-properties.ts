@@ -21,7 +21,8 @@ export async function rowProperties(dto: Type<object>, entity: Type): Promise<Ro
     (error: unknown) => (error as ServiceError).invalidProperties.map(({ property }) => property),
   );
   return entityProperties(dto, entity).map((name) => ({
-    ...{ name, isRequired: required.includes(name) },
+    name,
+    isRequired: required.includes(name),
     parse: parserOf(columnType(entity, name)),
     choices: choicesOf(dto, name),
   }));

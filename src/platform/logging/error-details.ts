@@ -10,7 +10,9 @@ export function errorDetails(error: unknown, depth = 1): Record<string, unknown>
   if (!(error instanceof Error)) return { type: typeof error, message };
   const { name: type, stack, cause } = error;
   return {
-    ...{ type, message, code: codeOf(error) },
+    type,
+    message,
+    code: codeOf(error),
     stack: stack?.replace(error.message, messageOf(error)),
     cause: cause && depth < MAX_DEPTH ? errorDetails(cause, depth + 1) : undefined,
   };

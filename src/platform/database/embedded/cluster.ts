@@ -94,11 +94,15 @@ function serverUser(dataDir: string): ServerUser | null {
 
 function initdbArguments(dataDir: string, user: string): string[] {
   return [
-    ...[`--pgdata=${WORKING_FOLDER}`, `--username=${user}`, '--no-instructions'],
-    ...['--encoding=UTF8', '--locale=C'],
+    `--pgdata=${WORKING_FOLDER}`,
+    `--username=${user}`,
+    '--no-instructions',
+    '--encoding=UTF8',
+    '--locale=C',
     // Upper and lower case of all scripts, and sorting by code point: the same on all systems, and
     // after upgrades of their libraries.
-    ...['--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
     ...(isWindows
       ? ['--auth=scram-sha-256', `--pwfile=${createPassword(dataDir)}`]
       : ['--auth=trust']),

@@ -194,7 +194,8 @@ class EmbeddedDatabase {
       database: 'postgres',
       application_name: `${use} ${process.pid}`,
       options: '-c default_transaction_read_only=off',
-      ...{ connectionTimeoutMillis: TIMEOUT_MS, query_timeout: TIMEOUT_MS },
+      connectionTimeoutMillis: TIMEOUT_MS,
+      query_timeout: TIMEOUT_MS,
     });
     session.on('error', () => undefined);
     session.once('end', () => {

@@ -28,10 +28,17 @@ export interface PgClientConfig extends pg.ClientConfig {
 
 /** The settings that results depend on. In a pooler's sessions, EQUIVALENT values fit too. */
 const SESSION: Readonly<Record<string, string>> = {
-  ...{ DateStyle: 'ISO, MDY', IntervalStyle: 'postgres', TimeZone: 'UTC', bytea_output: 'hex' },
-  ...{ client_encoding: 'UTF8', extra_float_digits: '1', standard_conforming_strings: 'on' },
-  ...{ default_transaction_isolation: 'read committed', default_transaction_read_only: 'off' },
-  ...{ server_encoding: 'UTF8', synchronous_commit: 'on' },
+  DateStyle: 'ISO, MDY',
+  IntervalStyle: 'postgres',
+  TimeZone: 'UTC',
+  bytea_output: 'hex',
+  client_encoding: 'UTF8',
+  extra_float_digits: '1',
+  standard_conforming_strings: 'on',
+  default_transaction_isolation: 'read committed',
+  default_transaction_read_only: 'off',
+  server_encoding: 'UTF8',
+  synchronous_commit: 'on',
 };
 const EQUIVALENT = /^DateStyle=ISO, |^TimeZone=(?:Etc\/)?(?:GMT|UCT|UTC)$|=remote_apply$/;
 

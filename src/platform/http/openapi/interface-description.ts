@@ -31,8 +31,13 @@ import { type ErrorExample, errorExample } from './api.decorators.js';
 const VERSION_PATH = `/v${DEFAULT_VERSION}`;
 
 const EVERY_OPERATION = [
-  ...['invalid_request', 'request_timeout', 'rate_limit_exceeded', 'api_key_banned'],
-  ...['headers_too_large', 'internal_error', 'service_unavailable'],
+  'invalid_request',
+  'request_timeout',
+  'rate_limit_exceeded',
+  'api_key_banned',
+  'headers_too_large',
+  'internal_error',
+  'service_unavailable',
 ];
 const UNKNOWN_EXPECT = { code: 'invalid_request', message: UNSUPPORTED_EXPECT, status: 417 };
 /** The guard of `@Deprecated()` has set its headers before a response with one of these statuses. */

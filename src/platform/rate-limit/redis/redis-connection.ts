@@ -61,7 +61,11 @@ export class RedisConnection {
     const run = () =>
       scripts[kind](
         `${this.settings.prefix}{${kind}:${id}}`,
-        ...[mode, quotas.length, unbanCount, afterRejections, lengthMs],
+        mode,
+        quotas.length,
+        unbanCount,
+        afterRejections,
+        lengthMs,
         ...quotas.map(({ limit }) => limit),
         ...quotas.map((quota) => quota.lengthMs),
         ...quotas.map((quota) => quota.id),
