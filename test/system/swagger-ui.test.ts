@@ -1,6 +1,7 @@
 import { PRODUCT } from '../../src/product.js';
 import { Chromium, findChromium } from '../harness/processes/chromium.js';
 import { createItems, createOwner } from '../harness/database/factories.js';
+import { Description } from '../harness/http/description.js';
 import { freePort } from '../harness/processes/free-port.js';
 import { openOperation } from '../harness/processes/swagger-ui.js';
 import { startService, type TestService } from '../harness/service/service.js';
@@ -13,7 +14,7 @@ if (command === undefined) {
 const operation = (id: string): string => `#operations-Items-ItemsController_${id}_v1`;
 
 const TEXTS = [
-  ...['header p', '.info .renderedMarkdown p', '.headers td'],
+  ...['header p', '.info .renderedMarkdown p', '.response-summary td'],
   ...['.opblock-deprecated .opblock-summary-method', '.opblock-summary-path__deprecated'],
 ];
 
@@ -87,6 +88,37 @@ const TEXTS = [
     const { status, body } = await execute('list');
     expect(status).toMatch(/^200/);
     expect(JSON.parse(body)).toHaveLength(3);
+  });
+
+  it('shows each error and header of an operation once, on a short page', async () => {
+    await browser.open(`${origin}/docs`);
+    await open('list');
+    const [height, ...tables] = await browser.evaluate<[number, ...string[][]]>(`[
+      document.documentElement.scrollHeight,
+      ...[...document.querySelectorAll('.response-summary')].map((table) =>
+        [...table.rows].map((row) => [...row.cells].map((cell) => cell.innerText).join(' | '))),
+    ]`);
+    expect(height).toBeLessThanOrEqual(2_500);
+    const description = await Description.of(service);
+    const responses = Object.values(description.operation('GET /items').responses).map((response) =>
+      description.resolved(response),
+    );
+    const examples = responses.flatMap(({ content }) =>
+      Object.values(content?.['application/json']?.examples ?? {}),
+    );
+    const errors = examples.map(
+      ({ value }) => value as { status: number; code: string; message: string },
+    );
+    expect(tables[0]?.toSorted()).toEqual(
+      ['Status | Code | When']
+        .concat(errors.map(({ status, code, message }) => `${status} | ${code} | ${message}`))
+        .toSorted(),
+    );
+    const headers = new Set(responses.flatMap((response) => Object.keys(response.headers)));
+    expect(tables[1]?.map((row) => row.split(' | ', 1)[0])).toEqual(['Name', ...headers]);
+    expect(tables[1]).toContain(
+      'Retry-After | The number of seconds to wait. | integer | 429, 503',
+    );
   });
 
   it('sends and shows 64-bit integers exactly', async () => {
