@@ -272,12 +272,12 @@ describeWithAnyRedis('docs/commands.md, docs/runbook.md and SECURITY.md', () => 
       REDIS_URL: redis.url,
       REDIS_PREFIX: database.name,
     };
-    // The host of this worker, which has loaded the code, runs the commands that read no file.
+    // The host of this worker, which has loaded the code, runs the commands that read and write no file.
     const parsed = join(folder, 'arguments');
     const path = programs({
       pets: `[ -p /dev/stdout ] && exec node ${TEAM_PROGRAM} "$@"
       case "$*" in
-        *" -"|*import*|*generate*|*copy-embedded*) exec node ${TEAM_PROGRAM} "$@" ;;
+        *" -"|*import*|*export*|*update*|*generate*|*copy-embedded*) exec node ${TEAM_PROGRAM} "$@" ;;
         *) printf '%s\\0' "$@" > ${parsed} ;;
       esac`,
     });
