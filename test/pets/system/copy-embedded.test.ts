@@ -164,13 +164,13 @@ jest.setTimeout(60_000);
   });
 
   test('nobody changes the source while it is copied: a revocation fails with a line, and is not lost', async () => {
+    // The copy fails, so that a later test can copy.
+    await target.query(`insert into items (name, category_id, status) values ('a', 1, 'sold')`);
     const line = await whileItWaits(async () => {
       const env = { DATA_DIR: dataDir, DATABASE_LOCK_TIMEOUT_SECONDS: '0.2' };
       // In a process of its own, as that of another operator.
       const { code, stderr } = await resultOf(new Cli(env).start('keys', 'revoke', '3', '--yes'));
       expect([code, stderr]).toEqual([1, expect.stringContaining('55P03')]);
-      // The copy fails, so that a later test can copy.
-      await target.query(`insert into items (name, category_id, status) values ('a', 1, 'sold')`);
     });
     expect(line).toContain('items has rows');
     await target.query('delete from items');

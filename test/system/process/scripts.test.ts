@@ -177,7 +177,7 @@ test('npm run dev › each way to save a file leads to a new response, also righ
   // swc has read this file, and its watcher has not begun.
   while (!fs.existsSync(project.path('dist/platform/errors/catalogue.js'))) await setTimeout(5);
   let line = '';
-  const message = async () => (await fetch(`${addressIn(line)}/v1/nothing`)).text();
+  const message = async () => (await fetch(`${addressIn(line)}/v1/pets`)).text();
   for (const [word, save] of versions) {
     save();
     // A save of two files may start the service twice.
