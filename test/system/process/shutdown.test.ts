@@ -151,7 +151,7 @@ describe('requests in progress get a response, and no new connection is accepted
     await locked.serverEnd();
     const added = await slow.write(PET).response();
     expect([added.status, added.headers['connection']]).toEqual([201, 'close']);
-    // It waits for a request of which a part has arrived.
+    // It waits for the rest of a request whose head has arrived in part.
     const live = await begun.write('ets\r\n\r\n').response();
     expect([live.status, live.headers['connection']]).toEqual([200, 'close']);
     await Promise.all([slow, begun, unused, kept].map((connection) => connection.serverEnd()));

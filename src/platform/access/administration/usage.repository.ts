@@ -2,7 +2,7 @@ import { queryRows, type StatementRunner } from '../../database/sql.js';
 
 const SUMS = 'sum(requests)::bigint AS requests, sum(rejections)::bigint AS rejections';
 
-/** One day, or the last days of which today is one. The sessions of the service have the time zone UTC. */
+/** One day, or the last days including today. The sessions of the service have the time zone UTC. */
 const IN_DAYS = `(day = $1::date OR day > current_date - $2::int)`;
 
 const BY_DAY = `
