@@ -1,4 +1,5 @@
 import { Cluster } from 'ioredis';
+import { PRODUCT } from '../../src/product.js';
 import { useDatabase } from '../harness/database/database.js';
 import { ApiClient } from '../harness/http/client.js';
 import { Cli } from '../harness/processes/command.js';
@@ -95,9 +96,9 @@ describeWithRedis('with REDIS_URL', () => {
     expect(await cli.json('keys', 'inspect', rotated.key)).toMatchObject(inBan);
     const valid = { status: 'active', bannedUntil: null };
     expect(await cli.json('keys', 'inspect', String(otherId))).toMatchObject(valid);
-    const note =
-      /`pets keys inspect ID` shows when a ban ends, and `pets keys unban ID` ends it now/;
-    expect((await cli.run('keys', 'list')).stderr).toMatch(note);
+    const keys = `${PRODUCT.command} keys`;
+    const note = `\`${keys} inspect ID\` shows when a ban ends, and \`${keys} unban ID\` ends it now`;
+    expect((await cli.run('keys', 'list')).stderr).toContain(note);
     await cli.run('keys', 'revoke', String(rotated.id), '--yes');
     expect(await statuses()).toEqual(['banned', 'active', 'revoked']);
     expect((await cli.run('keys', 'unban', id)).stderr).toMatch(/^Database: .*\n$/);
@@ -136,7 +137,9 @@ describeWithRedis('with REDIS_URL', () => {
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr: expect.stringMatching(
-        /\nCounters and bans cannot be read: Redis is unreachable: connect ECONNREFUSED 127\.0\.0\.1:1\. The log line "API key banned" .* `pets keys unban ID` ends a ban\.\n$/,
+        RegExp(
+          `\nCounters and bans cannot be read: Redis is unreachable: connect ECONNREFUSED 127\\.0\\.0\\.1:1\\. The log line "API key banned" .* \`${PRODUCT.command} keys unban ID\` ends a ban\\.\n$`,
+        ),
       ),
     });
   });

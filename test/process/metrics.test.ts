@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { currentBuild } from '../../src/platform/config/version.js';
 import { createMetricsServer } from '../../src/platform/metrics/metrics-server.js';
+import { PRODUCT } from '../../src/product.js';
 import { ApiClient, send } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
@@ -124,12 +125,13 @@ test('callers cannot add labels', async () => {
   }
 });
 
-test('GET /metrics › pets_build_info, the line `listening` and --version have the commit of the image or the checkout', async () => {
+test('GET /metrics › build_info, the line `listening` and --version have the commit of the image or the checkout', async () => {
   // The build of the tests lies in no repository.
   const unknown = { commit: 'unknown', commitDate: 'unknown' };
   expect(service.logs().find(({ msg }) => msg === 'listening')).toMatchObject(unknown);
   const { text } = await send(metrics, '/metrics');
-  expect(text).toMatch(/^pets_build_info\{.*commit="unknown",commit_date="unknown"\} 1$/m);
+  const buildInfo = `^${PRODUCT.metricsPrefix}build_info\\{.*commit="unknown",commit_date="unknown"\\} 1$`;
+  expect(text).toMatch(RegExp(buildInfo, 'm'));
   const image = { COMMIT: 'a'.repeat(40), COMMIT_DATE: '2026-11-27T10:00:00Z' };
   expect(currentBuild(image)).toMatchObject({
     commit: 'a'.repeat(12),
