@@ -24,7 +24,7 @@ const ALLOWED = {
   access: ['config', 'database', 'errors', 'http/request', 'metrics'],
   'rate-limit': [
     ...['config', 'errors', 'logging', 'metrics', 'tracing', 'http/request'],
-    ...['caller', 'authenticator', 'usage/key-usage'].map((f) => `access/${f}`),
+    ...['authenticator', 'usage/key-usage'].map((f) => `access/${f}`),
   ],
   idempotency: ['config', 'database', 'errors', 'http'],
   files: [

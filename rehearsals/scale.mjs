@@ -7,9 +7,9 @@ import { cpuSeconds, residentBytes } from '../bench/processes/process-usage.mjs'
 import { wholeNumber } from '../bench/options.mjs';
 import { createOwners, listOnce, rehearse, withReplicas } from './harness.mjs';
 
-/** @type {typeof import('../src/platform/http/paging/page.js')} */
+/** @type {typeof import('../src/platform/http/paging/page-cursor.js')} */
 const { PageCursor, PageQuery } = await import(
-  new URL('../dist/platform/http/paging/page.js', import.meta.url).href
+  new URL('../dist/platform/http/paging/page-cursor.js', import.meta.url).href
 );
 
 const CONNECTIONS = 32;

@@ -1,7 +1,7 @@
 // @ts-check
-/** @type {typeof import('../../src/platform/http/paging/page.js')} */
+/** @type {typeof import('../../src/platform/http/paging/page-cursor.js')} */
 const { PageCursor, PageQuery } = await import(
-  new URL('../../dist/platform/http/paging/page.js', import.meta.url).href
+  new URL('../../dist/platform/http/paging/page-cursor.js', import.meta.url).href
 );
 
 /**

@@ -7,11 +7,10 @@ import {
 } from '../platform/access/administration/key-administration.js';
 import { OwnerAdministration } from '../platform/access/administration/owner-administration.js';
 import type { ApiKey } from '../platform/access/api-key.entity.js';
-import { ACCESSES } from '../platform/access/caller.js';
 import { countUpTo, YES_OPTION } from '../platform/commands/arguments.js';
 import { Command } from '../platform/commands/command.decorator.js';
 import { Terminal } from '../platform/commands/terminal.js';
-import { limitsOf } from '../platform/config/plans.js';
+import { ACCESSES, limitsOf } from '../platform/config/plans.js';
 import type { BudgetKey, RateLimitDecision } from '../platform/rate-limit/limit-storage.js';
 import { PRODUCT } from '../product.js';
 import { readCounters } from './counters.js';

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Access } from '../platform/access/caller.js';
 import { countUpTo, parseInt64Argument } from '../platform/commands/arguments.js';
 import { keyForms } from '../platform/config/key-forms.js';
 import {
+  type Access,
   MAX_CUSTOM_LIMIT,
   type Plan,
   PLAN_LIMITS,

@@ -39,8 +39,9 @@ export class AccessLog implements ResponseObserver {
   ) {}
 
   onClose(request: Request, response: Response): void {
-    const durationMs = performance.now() - request.receivedAt;
-    const { failure } = request;
+    const { state } = request;
+    const { failure } = state;
+    const durationMs = performance.now() - state.receivedAt;
     const route = routeOf(request);
     const status = response.headersSent ? response.statusCode : 499;
     const method = METHODS.has(request.method) ? request.method : '_OTHER';
@@ -48,11 +49,11 @@ export class AccessLog implements ResponseObserver {
     const hasCause = failure && (failure.status >= 500 || failure.cause !== undefined);
     const level = levelOf(route, failure?.status ?? status, hasCause);
     if (!this.logger.isLevelEnabled(level)) return;
-    const caller = loggedCaller(request);
+    const caller = loggedCaller(state);
     this.logger[level](
       {
-        requestId: request.id,
-        traceId: request.traceId,
+        requestId: state.id,
+        traceId: state.traceId,
         method: request.method,
         path: this.loggedPath(request.originalUrl),
         route,
@@ -65,7 +66,7 @@ export class AccessLog implements ResponseObserver {
         durationMs: Math.round(durationMs * 1000) / 1000,
         ownerId: caller?.ownerId,
         keyId: caller?.keyId,
-        clientAddress: loggedAddress(request.clientAddress, this.settings.logging.clientAddress),
+        clientAddress: loggedAddress(state.clientAddress, this.settings.logging.clientAddress),
         replayed: response.hasHeader('idempotent-replayed') ? true : undefined,
         aborted: response.writableFinished ? undefined : true,
         ...(hasCause && causeOf(failure, level)),

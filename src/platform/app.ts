@@ -23,7 +23,7 @@ import { currentRequestIds } from './http/request/request-context.middleware.js'
 import { recordCaughtErrors, TRANSLATORS } from './http/response/error.filter.js';
 import { DEFAULT_VERSION } from './http/routing/interface-versions.js';
 import { NestLogger } from './logging/nest-logger.js';
-import { MIDDLEWARE, RESPONSE } from './pipeline.js';
+import { ADAPTER, MIDDLEWARE } from './pipeline.js';
 import { type Prepared, withPrepared } from './process.module.js';
 
 type CreateNestApp = (
@@ -47,7 +47,7 @@ export async function createApp(
   const { settings, logger } = prepared;
   // The providers exist when the first request arrives.
   const record = (instance: unknown) => recordCaughtErrors(instance, () => app.get(TRANSLATORS));
-  const adapter = new RESPONSE(settings, (type) => app.get(type));
+  const adapter = new ADAPTER(settings, (type) => app.get(type));
   const docs = settings.server.docs ? DocumentationController : NoDocumentationController;
   const module = withPrepared(root, prepared, docs);
   const creating = create(module, adapter, {

@@ -48,11 +48,11 @@ export { Int64Pipe } from './http/validation/int64.pipe.js';
 // --- Lists -----------------------------------------------------------------------------------------
 
 /** The query parameters `limit` and `cursor`. A subclass adds filters. */
-export { PageQuery } from './http/paging/page.js';
+export { PageQuery } from './http/paging/page-cursor.js';
 /** The result of a list: an array of items that knows where the next page begins. */
 export { Page } from './http/response/page.js';
 /** The sort order of a list: `new PageCursor('timestamp', 'bigint')`. It reads cursors and creates pages. */
-export { PageCursor } from './http/paging/page.js';
+export { PageCursor } from './http/paging/page-cursor.js';
 
 // --- The interface description, in addition to the decorators of `@nestjs/swagger` -----------------
 
@@ -63,7 +63,7 @@ export { ApiPage } from './http/openapi/api.decorators.js';
 /** The schema of an int64: `@ApiProperty({ ...INT64, description: '…' })`. */
 export { INT64 } from './http/openapi/api.decorators.js';
 /** A sentence for the 405 of other methods: `@NotAllowedHint('Toys cannot be changed.')`. */
-export { NotAllowedHint } from './http/routing/unmatched.controller.js';
+export { NotAllowedHint } from './http/routing/route-table.js';
 /** An operation with a date from which the response is 410. */
 export { Deprecated } from './http/routing/deprecation.guard.js';
 

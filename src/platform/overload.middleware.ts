@@ -5,12 +5,10 @@ import { BoundedPool } from './database/pools/bounded-pool.js';
 import { serviceOverloaded } from './errors/service-error.js';
 import { ArrivingBodies } from './http/body/arriving-bodies.js';
 import { hasBody, isHealthProbe } from './http/request/request-context.js';
-import { inputOf, type NextFunction, type Request, type Response } from './http/request/request.js';
+import { awaitArrivedInput, ignoreInput } from './http/request/input.js';
+import type { NextFunction, Request, Response } from './http/request/request.js';
 import type { ResponseObserver } from './http/response/response-hooks.js';
 import { sendError } from './http/response/send-json.js';
-
-const IS_ADMITTED = Symbol('admitted');
-type Admitted = Request & { [IS_ADMITTED]?: boolean };
 
 /**
  * Sheds requests when too many are in progress or the queue for the database is full: they get 503
@@ -35,29 +33,29 @@ export class OverloadMiddleware implements NestMiddleware, ResponseObserver {
     private readonly authenticator: Authenticator,
   ) {}
 
-  use(request: Admitted, response: Response, next: NextFunction): void {
+  use(request: Request, response: Response, next: NextFunction): void {
     if (isHealthProbe(request)) return next();
     const bound = this.exceededBound(request);
     if (bound) {
       this.shed[bound]++;
-      if (hasBody(request)) inputOf(request).isIgnored = true;
+      if (hasBody(request)) ignoreInput(request);
       return sendError(response, serviceOverloaded(`limit reached: ${bound}`));
     }
-    request[IS_ADMITTED] = true;
+    request.state.isAdmitted = true;
     this.inProgress++;
-    // One tick later, Node has also parsed a body that arrived with the head. Before that, a
-    // rejection would close the connection, because the body is not complete.
     if (hasBody(request) && this.authenticator.hasValidKey(request)) {
-      setImmediate(() => !request.socket.destroyed && next());
-    } else next();
+      awaitArrivedInput(request, next);
+    } else {
+      next();
+    }
   }
 
-  beforeHead(request: Admitted): void {
-    if (request[IS_ADMITTED]) this.inProgress--;
-    request[IS_ADMITTED] = false;
+  beforeHead({ state }: Request): void {
+    if (state.isAdmitted) this.inProgress--;
+    state.isAdmitted = false;
   }
 
-  onClose(request: Admitted): void {
+  onClose(request: Request): void {
     this.beforeHead(request);
   }
 

@@ -1,7 +1,6 @@
 import type { CanActivate, NestMiddleware, Type } from '@nestjs/common';
 import { AccessLog } from './access-log.js';
 import { ApiKeyGuard } from './access/api-key.guard.js';
-import { IdentifyCallerGuard } from './access/identify-caller.guard.js';
 import { BodyGuard } from './http/body/body.guard.js';
 import { RequestContextMiddleware } from './http/request/request-context.middleware.js';
 import { ErrorFilter } from './http/response/error.filter.js';
@@ -42,9 +41,8 @@ export const MIDDLEWARE: readonly Type<NestMiddleware>[] = [
 // Handlers that packages mount in `onModuleInit` follow it, for paths without a route.
 
 export const GUARDS: readonly Type<CanActivate>[] = [
-  // Identifies the owner of an API key, or the client address. Without a valid key, no body is read.
-  IdentifyCallerGuard,
-  // 429 over a limit. Runs before ApiKeyGuard, so that a 401 is counted and has the headers.
+  // Identifies the caller: the owner of an API key, or the client address. 429 over a limit. Runs before
+  // ApiKeyGuard, so that a 401 is counted and has the headers. Without a valid API key, no body is read.
   PlanThrottlerGuard,
   // 401 without a valid API key, 503 if its state cannot be read. `@Public()` routes pass. 403 if a
   // read-only API key sends anything but GET, HEAD and OPTIONS to a route.
@@ -67,7 +65,7 @@ export const PIPE = DtoValidationPipe;
 // 422 for a used Idempotency-Key.
 
 /** Sends the result of the handler: JSON, ETag, Link, 304. */
-export const RESPONSE = HttpAdapter;
+export const ADAPTER = HttpAdapter;
 
 /** Sends every exception as an Error. */
 export const FILTER = ErrorFilter;

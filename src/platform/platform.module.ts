@@ -1,6 +1,7 @@
 import { type DynamicModule, Global, Module, type Type } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE, DiscoveryModule } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
+import { getOptionsToken } from '@nestjs/throttler';
 import { ClsModule } from 'nestjs-cls';
 import { AccessModule } from './access/access.module.js';
 import type { Product } from './config/product.js';
@@ -17,6 +18,7 @@ import { PublicUrl } from './http/request/public-url.js';
 import { TRANSLATORS } from './http/response/error.filter.js';
 import { ResponseHooks, type ResponseObserver } from './http/response/response-hooks.js';
 import { InterfaceVersions } from './http/routing/interface-versions.js';
+import { RouteTable } from './http/routing/route-table.js';
 import { UnmatchedController } from './http/routing/unmatched.controller.js';
 import { ConnectionsMiddleware } from './http/server/connections.middleware.js';
 import { MalformedMessages } from './http/server/malformed-messages.js';
@@ -24,6 +26,7 @@ import { ServiceMetrics } from './metrics/service-metrics.js';
 import { FILTER, GUARDS, MIDDLEWARE, OBSERVERS, PIPE } from './pipeline.js';
 import { OverloadMiddleware } from './overload.middleware.js';
 import { ProcessModule } from './process.module.js';
+import { THROTTLERS } from './rate-limit/plan-throttler.guard.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
 
 /** Every module can inject these. */
@@ -60,12 +63,14 @@ const EXPORTED = [
     ...EXPORTED,
     ArrivingBodies,
     MalformedMessages,
+    RouteTable,
     ...new Set<Type>([...MIDDLEWARE, ...GUARDS, ...OBSERVERS]),
     {
       provide: ResponseHooks,
       inject: [...OBSERVERS],
       useFactory: (...observers: ResponseObserver[]) => new ResponseHooks(observers),
     },
+    { provide: getOptionsToken(), useValue: THROTTLERS },
     ...GUARDS.map((guard) => ({ provide: APP_GUARD, useExisting: guard })),
     { provide: APP_PIPE, useClass: PIPE },
     { provide: TRANSLATORS, useValue: [translateDatabaseError] },

@@ -3,7 +3,8 @@ import type { Logger } from 'pino';
 import { Settings } from './config/settings.js';
 import type { ServiceError } from './errors/service-error.js';
 import { loggedAddress } from './http/request/request-context.js';
-import { inputOf, type NextFunction, type Request, type Response } from './http/request/request.js';
+import { ignoreInput } from './http/request/input.js';
+import type { NextFunction, Request, Response } from './http/request/request.js';
 import { sendError } from './http/response/send-json.js';
 import { MalformedMessages, violationOf } from './http/server/malformed-messages.js';
 import { LOGGER } from './logging/logger.js';
@@ -31,7 +32,7 @@ export class ProtocolErrorsMiddleware implements NestMiddleware, OnModuleInit {
     const error = violationOf(request);
     this.messages.watchUpgrade(request, this.respond);
     if (!error) return next();
-    inputOf(request).isIgnored = true;
+    ignoreInput(request);
     this.reject(request, response, error).catch(next);
   }
 
@@ -45,11 +46,11 @@ export class ProtocolErrorsMiddleware implements NestMiddleware, OnModuleInit {
 
   /** Responds to a message that is no request, and logs it. */
   private readonly respond = async (request: Request, response: Response, error: ServiceError) => {
-    const { id: requestId, socket } = request;
+    const { socket, state } = request;
     const clientAddress = loggedAddress(socket.remoteAddress, this.settings.logging.clientAddress);
     await this.reject(request, response, error);
-    const { status: sent, code } = request.failure ?? error;
+    const { status: sent, code } = state.failure ?? error;
     const status = socket.destroyed ? 499 : sent;
-    this.logger.info({ requestId, status, code, clientAddress }, 'malformed request');
+    this.logger.info({ requestId: state.id, status, code, clientAddress }, 'malformed request');
   };
 }

@@ -1,7 +1,11 @@
 import 'reflect-metadata';
 import fc from 'fast-check';
 import { IsDate, IsString } from 'class-validator';
-import { PageCursor, PageQuery, type SortColumn } from '../../src/platform/http/paging/page.js';
+import {
+  PageCursor,
+  PageQuery,
+  type SortColumn,
+} from '../../src/platform/http/paging/page-cursor.js';
 import { IsOptionalMember } from '../../src/platform/http/validation/property-rules.js';
 import { holds } from '../harness/fuzz/property.js';
 

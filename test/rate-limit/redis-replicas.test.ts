@@ -3,6 +3,7 @@ import { unknownKey } from '../harness/database/api-keys.js';
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner, type TestOwner } from '../harness/database/factories.js';
 import { type ApiResponse, ApiClient, send } from '../harness/http/client.js';
+import { featureFile } from '../harness/http/store.js';
 import {
   describeWithAnyRedis,
   describeWithRedis,
@@ -38,7 +39,9 @@ async function startReplicas(redisUrl: string): Promise<void> {
     DATABASE_POOL_WAIT_SECONDS: '20',
     DATABASE_STATEMENT_TIMEOUT_SECONDS: '20',
   };
-  replicas = await Promise.all([1, 2, 3].map(() => startService({ database, env })));
+  replicas = await Promise.all(
+    [1, 2, 3].map(() => startService({ database, env, features: featureFile('limited-routes') })),
+  );
   // On a busy machine, the time limit of the first connection can end.
   for (const replica of replicas)
     await untilMetric(replica, 'redis_circuit_open', (value) => value === 0);
@@ -150,6 +153,16 @@ describeWithAnyRedis('three replicas that share a Redis', () => {
     const before = await commands();
     await sequentially(times, () => client.get('/v1/items', headers));
     expect((await commands()) - before).toBe(times);
+  });
+
+  it('send Redis no command for a route with @SkipThrottle(), and the last state that they read', async () => {
+    const client = new ApiClient(replicas[0]!, (await newOwner(3, 100)).key);
+    const counted = await client.get('/v1/nothing');
+    const before = await commands();
+    const skipped = await client.get('/v1/plain/skipped');
+    expect(skipped.status).toBe(200);
+    expect(skipped.headers['ratelimit']).toBe(counted.headers['ratelimit']);
+    expect(await commands()).toBe(before);
   });
 });
 

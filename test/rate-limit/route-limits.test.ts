@@ -54,6 +54,24 @@ describe('GET of a route with @Throttle()', () => {
     }
   });
 
+  it('200 with a limit that a function returns for the caller, then 429', async () => {
+    for (const [plan, limit] of [
+      ['free', '1'],
+      ['pro', '2'],
+    ] as const) {
+      const { key } = await createOwner(store.database, { plan });
+      const client = new ApiClient(store.service, key);
+      const first = await client.get('/v1/plain/by-plan');
+      expect(rateLimitHeaders(first)).toMatchObject({
+        'x-ratelimit-limit': limit,
+        'ratelimit-policy': expect.stringMatching(`"route";q=${limit};w=5$`) as unknown,
+      });
+      const rejected = await sequentially(Number(limit), () => client.get('/v1/plain/by-plan'));
+      expectError(rejected, 429, 'rate_limit_exceeded');
+    }
+    expectError(await store.anonymous.get('/v1/plain/by-plan'), 401, 'missing_api_key');
+  });
+
   it('200 for a @Public() method over no limit of the plan, 429 over that of the route', async () => {
     const client = await newClient(5);
     expect((await client.get('/v1/plain/limited')).status).toBe(200);
@@ -81,14 +99,20 @@ it.each<[place: string, name: string, option: string]>([
   ['class', 'name', 'TTLshort'],
   ['method', 'one-of-two', 'TTLlong'],
   ['class', 'skip', 'SKIPshort'],
-  ['method', 'function', 'LIMITdefault'],
-  ['class', 'option', 'BLOCK_DURATIONdefault'],
-])('the start rejects an option that has no effect: %s, %s', async (place, name, option) => {
-  const features = `${featureFile('ignored-throttlers')}?${place}=${name}`;
-  await expect(startService({ database: store.database, features })).rejects.toThrow(
-    new RegExp(`StartError: LimitedController: .* only 'default', and numbers \\(${option}\\)\n`),
-  );
-});
+  ['class', 'block', 'BLOCK_DURATIONdefault'],
+  ['method', 'tracker', 'TRACKERdefault'],
+  ['method', 'key', 'KEY_GENERATORdefault'],
+])(
+  'the start rejects an option that the platform cannot keep: %s, %s',
+  async (place, name, option) => {
+    const features = `${featureFile('ignored-throttlers')}?${place}=${name}`;
+    await expect(startService({ database: store.database, features })).rejects.toThrow(
+      new RegExp(
+        `StartError: LimitedController: .* only 'default', with limit and ttl \\(${option}\\)\n`,
+      ),
+    );
+  },
+);
 
 describe.each(['/v1/plain/skipped', '/v1/uncounted/skipped', '/v1/reports/skipped'])(
   'GET %s with @SkipThrottle()',

@@ -8,8 +8,9 @@ import {
   routeMetadata,
   routeOf,
 } from '../http/request/request-context.js';
+import type { IdentifiedCaller } from '../http/request/caller.js';
 import { IsPublic } from '../http/request/public.decorator.js';
-import { inputOf, type Request } from '../http/request/request.js';
+import type { Request } from '../http/request/request.js';
 import { Authenticator } from './authenticator.js';
 
 /**
@@ -30,24 +31,26 @@ export class ApiKeyGuard implements CanActivate {
   }
 
   /** @throws ServiceError missing_api_key, invalid_api_key, read_only_api_key or service_unavailable */
-  canActivate(context: ExecutionContext): boolean {
+  async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = requestOf(context);
-    const isPublic = routeMetadata(context, IsPublic) === true;
-    this.check(request, isPublic);
+    if (routeMetadata(context, IsPublic)) return this.checkAccess(request);
     // A body or a stream may take longer than a revocation may.
-    inputOf(request).checkCaller = async () => {
-      request.caller = await this.authenticator.identify(request);
-      this.check(request, isPublic);
+    request.state.checkCaller = async () => {
+      this.checkCaller(request, await this.authenticator.identifyAgain(request));
     };
-    return true;
+    return this.checkCaller(request, await this.authenticator.identify(request));
   }
 
-  private check(request: Request, isPublic: boolean): void {
+  private checkCaller(request: Request, caller: IdentifiedCaller): true {
+    if (caller.reason === 'unavailable') throw databaseUnavailable(caller.cause);
+    if (caller.reason === 'invalid') throw this.invalid;
+    if (caller.reason === 'missing') throw this.missing;
+    return this.checkAccess(request);
+  }
+
+  private checkAccess(request: Request): true {
     // UnmatchedController rejects the rest: 404 and 405 take precedence.
     if (exceedsAccess(request) && routeOf(request) !== 'unmatched') throw this.readOnly;
-    const { caller } = request;
-    if (caller?.kind === 'key' || isPublic) return;
-    if (caller?.reason === 'unavailable') throw databaseUnavailable(caller.cause);
-    throw caller?.reason === 'invalid' ? this.invalid : this.missing;
+    return true;
   }
 }

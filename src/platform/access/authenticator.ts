@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../config/clock.js';
+import type { IdentifiedCaller, KeyState } from '../http/request/caller.js';
 import type { Request } from '../http/request/request.js';
-import type { IdentifiedCaller, KeyState } from './caller.js';
+import type { RequestState } from '../http/request/request-state.js';
 import { IssuedKeys } from './key-cache/issued-keys.js';
 import { KeyCache } from './key-cache/key-cache.js';
 import { hashKey } from './key-format.js';
@@ -9,9 +10,6 @@ import { KeyUsage } from './usage/key-usage.js';
 
 /** RFC 6750, 2.1; the scheme is case-insensitive (RFC 9110, 11.1). */
 const SCHEME = /^bearer(?: +|$)/i;
-
-/** The result of `issuedHash`, on the request. */
-const HASH = Symbol('hash');
 
 const MISSING: IdentifiedCaller = { kind: 'anonymous', reason: 'missing' };
 const INVALID: IdentifiedCaller = { kind: 'anonymous', reason: 'invalid' };
@@ -37,31 +35,42 @@ export class Authenticator {
   }
 
   /**
-   * Returns the caller of a request. Without a valid API key, or if the query for it fails, the caller
-   * is anonymous. Only an issued API key (see IssuedKeys) that is not cached causes a query.
+   * Returns the caller of a request, which the first call identifies. Without a valid API key, or if the
+   * query for it fails, the caller is anonymous. Only an issued API key (see IssuedKeys) that is not cached
+   * causes a query.
    */
-  identify(request: Request): IdentifiedCaller | Promise<IdentifiedCaller> {
-    const hash = this.issuedHash(request);
-    if (hash === '') return bearerToken(request) === '' ? MISSING : INVALID;
-    const key = this.cache.getFresh(hash);
-    return key ? this.callerWith(key) : this.lookUp(hash);
+  async identify(request: Request): Promise<IdentifiedCaller> {
+    return request.state.caller ?? (await this.identifyAgain(request));
   }
 
-  private async lookUp(hash: string): Promise<IdentifiedCaller> {
+  /** Identifies the caller by the state that its API key has now, which is at most four seconds old. */
+  async identifyAgain(request: Request): Promise<IdentifiedCaller> {
+    const caller = await this.findCaller(request);
+    request.state.caller = caller;
+    return caller;
+  }
+
+  private async findCaller(request: Request): Promise<IdentifiedCaller> {
+    const hash = this.issuedHash(request);
+    if (hash === '') return bearerToken(request) === '' ? MISSING : INVALID;
     try {
-      return this.callerWith(await this.cache.get(hash));
+      return this.callerWith(this.cache.getFresh(hash) ?? (await this.cache.get(hash)));
     } catch (cause) {
       return { kind: 'anonymous', reason: 'unavailable', cause };
     }
   }
 
   /** Returns the SHA-256 of the request's API key, '' without one that the store has issued. */
-  private issuedHash(request: Request & { [HASH]?: string }): string {
-    if (request[HASH] !== undefined) return request[HASH];
-    const token = bearerToken(request);
-    const hash = this.issuedKeys.hasForm(token) ? hashKey(token) : '';
-    const isIssued = hash !== '' && (this.cache.peek(hash) ?? this.issuedKeys.has(token, hash));
-    return (request[HASH] = isIssued ? hash : '');
+  private issuedHash(request: Request): string {
+    request.state.keyHash ??= this.readHash(bearerToken(request));
+    return request.state.keyHash;
+  }
+
+  private readHash(token: string): string {
+    if (!this.issuedKeys.hasForm(token)) return '';
+    const hash = hashKey(token);
+    const isIssued = this.cache.peek(hash) !== undefined || this.issuedKeys.has(token, hash);
+    return isIssued ? hash : '';
   }
 
   private callerWith(key: KeyState | null): IdentifiedCaller {
@@ -84,7 +93,7 @@ function bearerToken({ headers: { authorization = '' } }: Request): string {
 }
 
 /** Returns the owner and the API key of a request, as the log shows them. */
-export function loggedCaller({ caller }: Request) {
+export function loggedCaller({ caller }: RequestState) {
   const key = caller?.kind === 'key' ? caller.key : caller?.rejectedKey;
   return key && { ownerId: key.ownerId.toString(), keyId: key.keyId.toString() };
 }

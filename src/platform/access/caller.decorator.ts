@@ -1,6 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { requestOf } from '../http/request/request-context.js';
-import type { Caller as RequestCaller } from './caller.js';
+import type { Caller as RequestCaller } from '../http/request/caller.js';
 
 export type Caller = RequestCaller;
 
@@ -22,6 +22,6 @@ export function callerOf(context: ExecutionContext): Caller {
 
 /** Returns who sends the request, or null without a valid API key, which a `@Public()` route accepts. */
 export function findCaller(context: ExecutionContext): Caller | null {
-  const { caller } = requestOf(context);
+  const { caller } = requestOf(context).state;
   return caller?.kind === 'key' ? caller.key : null;
 }

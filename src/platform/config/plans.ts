@@ -30,3 +30,7 @@ export interface StoredPlan {
 export function limitsOf({ plan, limitPerMinute, limitPerDay }: StoredPlan): PlanLimits {
   return PLAN_LIMITS[plan] ?? { perMinute: limitPerMinute ?? 0, perDay: limitPerDay ?? 0 };
 }
+
+/** The access that an API key gives. `read`: only GET, HEAD and OPTIONS. */
+export const ACCESSES = ['read', 'read-write'] as const;
+export type Access = (typeof ACCESSES)[number];

@@ -9,7 +9,6 @@ import { ApiHeader } from '@nestjs/swagger';
 import { ServiceError } from '../errors/service-error.js';
 import { REQUEST_HEADERS } from '../http/request/headers.js';
 import { requestOf, responseOf, routeParameters } from '../http/request/request-context.js';
-import type { Request } from '../http/request/request.js';
 
 /** 1 to 255 visible ASCII characters. The first is not a double quote. */
 const BARE = /^[!#-~][!-~]{0,254}$/;
@@ -24,12 +23,19 @@ export interface IdempotencyKey {
   announceReplay(): void;
 }
 
-const KEY = Symbol('idempotency key');
-type KeyedRequest = Request & { [KEY]?: IdempotencyKey };
-
 const describeHeader = applyDecorators(ApiHeader(REQUEST_HEADERS.idempotencyKey));
-const keyOf = (_data: unknown, context: ExecutionContext) =>
-  (requestOf(context) as KeyedRequest)[KEY];
+
+function keyOf(_data: unknown, context: ExecutionContext): IdempotencyKey | undefined {
+  const { idempotencyKey } = requestOf(context).state;
+  if (idempotencyKey === undefined) return undefined;
+  const response = responseOf(context);
+  return {
+    toString: () => idempotencyKey,
+    announceReplay: () => {
+      if (!response.headersSent) response.setHeader('Idempotent-Replayed', 'true');
+    },
+  };
+}
 
 /**
  * Passes the `Idempotency-Key` to a handler, undefined without the header, and describes the header
@@ -48,7 +54,7 @@ export const IdempotencyKey = createParamDecorator(keyOf, [
 export class IdempotencyKeyGuard implements CanActivate {
   /** @throws ServiceError invalid_request */
   canActivate(context: ExecutionContext): boolean {
-    const request: KeyedRequest = requestOf(context);
+    const request = requestOf(context);
     // If the header is sent twice, Node joins the values with a comma and a space: malformed.
     const header = request.headers['idempotency-key']?.toString();
     if (header === undefined) return true;
@@ -56,11 +62,7 @@ export class IdempotencyKeyGuard implements CanActivate {
     if (!parameters.some(({ factory }) => factory === keyOf)) return true;
     const text = BARE.test(header) ? header : QUOTED.exec(header)?.[1]?.replace(/\\(.)/g, '$1');
     if (text === undefined) throw new ServiceError('invalid_request', MALFORMED);
-    const response = responseOf(context);
-    const announceReplay = (): void => {
-      if (!response.headersSent) response.setHeader('Idempotent-Replayed', 'true');
-    };
-    request[KEY] = { toString: () => text, announceReplay };
+    request.state.idempotencyKey = text;
     return true;
   }
 }

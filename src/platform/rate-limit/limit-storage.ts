@@ -1,5 +1,6 @@
-import type { KeyState } from '../access/caller.js';
+import type { ThrottlerStorage } from '@nestjs/throttler';
 import { DAY_MS, MINUTE_MS } from '../config/clock.js';
+import type { KeyState } from '../http/request/caller.js';
 import type { Circuit } from './redis/circuit.js';
 
 /** A fixed window of a budget. It starts with the first request that is counted in it. */
@@ -104,7 +105,7 @@ export interface RateLimitDecision {
 export type LimitMode = 'consume' | 'peek';
 
 /** Counts requests in budgets. Every method is atomic. */
-export abstract class LimitStorage {
+export abstract class LimitStorage implements ThrottlerStorage {
   /** Reports whether Redis is used. Undefined if the service runs without Redis. */
   abstract readonly circuit: Circuit | undefined;
 
@@ -113,4 +114,21 @@ export abstract class LimitStorage {
 
   /** Peeks in the memory of this process. Redis may know of more requests. */
   abstract peekLocal(budget: Budget): RateLimitDecision;
+
+  /**
+   * Counts for a `ThrottlerGuard` of a feature.
+   *
+   * @throws Error for a `blockDuration`: the end of the window ends a rejection
+   */
+  async increment(key: string, ttl: number, limit: number, blockDuration: number) {
+    if (blockDuration !== ttl) throw new Error('The throttler must not have a blockDuration.');
+    const quotas = [new Quota('throttler', limit, ttl)];
+    // When memory is short, it may be evicted as an address.
+    const budget = { kind: 'address', id: `throttler:${key}`, quotas } as const;
+    const { allowed, nowMs, windows } = await this.decide(budget, 'consume');
+    const [{ used, endsAtMs } = { used: 0, endsAtMs: nowMs }] = windows;
+    const seconds = Math.ceil((endsAtMs - nowMs) / 1000);
+    const rejected = { isBlocked: !allowed, timeToBlockExpire: allowed ? 0 : seconds };
+    return { totalHits: used + Number(!allowed), timeToExpire: seconds, ...rejected };
+  }
 }

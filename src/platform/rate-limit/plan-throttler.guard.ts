@@ -1,25 +1,24 @@
-import {
-  type CanActivate,
-  type ExecutionContext,
-  Injectable,
-  Logger,
-  type OnModuleInit,
-  RequestMethod,
-} from '@nestjs/common';
+import { type ExecutionContext, Injectable, Logger, RequestMethod } from '@nestjs/common';
 import { METHOD_METADATA } from '@nestjs/common/internal';
-import { DiscoveryService } from '@nestjs/core';
-import { loggedCaller } from '../access/authenticator.js';
-import type { KeyState } from '../access/caller.js';
+import { Reflector } from '@nestjs/core';
+import {
+  InjectThrottlerOptions,
+  InjectThrottlerStorage,
+  ThrottlerGuard,
+  type ThrottlerModuleOptions,
+  type ThrottlerRequest,
+} from '@nestjs/throttler';
+import { Authenticator, loggedCaller } from '../access/authenticator.js';
 import { KeyUsage } from '../access/usage/key-usage.js';
-import { SKIP_THROTTLE } from '../http/request/public.decorator.js';
 import { MINUTE_MS } from '../config/clock.js';
 import { Settings } from '../config/settings.js';
-import { ERRORS } from '../errors/catalogue.js';
-import { ServiceError } from '../errors/service-error.js';
-import { StartError } from '../errors/start-error.js';
+import type { ServiceError } from '../errors/service-error.js';
+import type { IdentifiedCaller } from '../http/request/caller.js';
+import { ignoreInput } from '../http/request/input.js';
+import { IsPublic } from '../http/request/public.decorator.js';
 import {
   clientNetwork,
-  decoratedTargets,
+  hasBody,
   isHealthProbe,
   requestOf,
   responseOf,
@@ -27,82 +26,74 @@ import {
   routeOf,
 } from '../http/request/request-context.js';
 import type { Request, Response } from '../http/request/request.js';
-import {
-  type Budget,
-  LimitStorage,
-  ownerBudget,
-  Quota,
-  type QuotaState,
-  type RateLimitDecision,
-} from './limit-storage.js';
+import { type Budget, LimitStorage, ownerBudget, Quota } from './limit-storage.js';
+import { reportDecision } from './rate-limit-headers.js';
 
-// The metadata of `@Throttle()`: a prefix that the package does not export, and a throttler's name.
-const LIMIT = 'THROTTLER:LIMITdefault';
-const TTL = 'THROTTLER:TTLdefault';
+/** The limit of a route without `@Throttle()`. */
+const NO_LIMIT = Infinity;
+
+/** The only throttler of the platform. `@Throttle()` sets its limit for a route. */
+export const THROTTLERS = [{ name: 'default', limit: NO_LIMIT, ttl: MINUTE_MS }];
 
 /**
  * Counts the request for its caller, sets the rate limit headers, and rejects requests over the
  * limit. It runs before ApiKeyGuard, so that it counts requests without a valid API key.
- * docs/decisions/0001 explains why this guard does not extend ThrottlerGuard.
  */
 @Injectable()
-export class PlanThrottlerGuard implements CanActivate, OnModuleInit {
-  private readonly logger = new Logger(PlanThrottlerGuard.name);
+export class PlanThrottlerGuard extends ThrottlerGuard {
+  private readonly log = new Logger(PlanThrottlerGuard.name);
   private readonly addressQuotas: readonly Quota[];
 
   constructor(
-    private readonly storage: LimitStorage,
+    @InjectThrottlerOptions() options: ThrottlerModuleOptions,
+    @InjectThrottlerStorage() private readonly storage: LimitStorage,
+    reflector: Reflector,
+    private readonly authenticator: Authenticator,
     private readonly usage: KeyUsage,
     private readonly settings: Settings,
-    private readonly discovery: DiscoveryService,
   ) {
+    super(options, storage, reflector);
     const { anonymousRequestsPerMinute } = settings.limits;
     this.addressQuotas = [new Quota('minute', anonymousRequestsPerMinute, MINUTE_MS)];
   }
 
-  /** @throws StartError for an option of `@Throttle()` or `@SkipThrottle()` that this guard ignores */
-  onModuleInit(): void {
-    for (const [name, target] of decoratedTargets(this.discovery))
-      for (const key of (Reflect.getMetadataKeys(target) as unknown[]).map(String)) {
-        const type = typeof Reflect.getMetadata(key, target);
-        const isRead = [LIMIT, TTL, SKIP_THROTTLE].includes(key) && type !== 'function';
-        if (isRead || type === 'undefined' || !key.startsWith('THROTTLER:')) continue;
-        const rule = "@Throttle() and @SkipThrottle() accept only 'default', and numbers";
-        throw new StartError(`${name}: ${rule} (${key.slice(10)})`);
-      }
+  /** @throws ServiceError rate_limit_exceeded or api_key_banned, with `Retry-After` */
+  override async canActivate(context: ExecutionContext): Promise<boolean> {
+    if (!routeMetadata(context, IsPublic)) {
+      const request = requestOf(context);
+      // ApiKeyGuard rejects it, which is too late for the parser.
+      if (hasBody(request) && !this.authenticator.hasValidKey(request)) ignoreInput(request);
+      // For the functions of `@Throttle()`. ApiKeyGuard needs it in any case.
+      await this.authenticator.identify(request);
+    }
+    return super.canActivate(context);
   }
 
-  /** @throws ServiceError rate_limit_exceeded or api_key_banned, with `Retry-After` */
-  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+  /** Says who calls: the owner of a valid API key, or else the address. */
+  protected override async getTracker(request: Request): Promise<string> {
+    return this.idOf(await this.authenticator.identify(request), request);
+  }
+
+  /** Decides over all windows in one step: those of the plan and, with `@Throttle()`, that of the route. */
+  protected override async handleRequest(route: ThrottlerRequest): Promise<boolean> {
+    const { context, limit, ttl, getTracker } = route;
     const request = requestOf(context);
-    const { caller } = request;
-    // Without a caller, IdentifyCallerGuard has skipped the route: it is `@Public()` and
-    // `@SkipThrottle()`.
-    if (!caller) return true;
-    const budget =
-      caller.kind === 'key'
-        ? this.ownerBudget(caller.key)
-        : this.addressBudget(request.clientAddress);
-    const isSkipped = routeMetadata(context, SKIP_THROTTLE) === true;
-    const isCounted = !(isSkipped || caller.reason === 'unavailable');
-    const quota = isCounted && this.routeQuota(context);
-    const decision = this.storage.decide(
-      quota ? { ...budget, quotas: [...budget.quotas, quota] } : budget,
-      isCounted ? 'consume' : 'peek',
-    );
-    const apply = (made: RateLimitDecision): true => {
-      const rejection = reportDecision(responseOf(context), made);
-      if (made.banBegins) {
-        const bannedUntil = new Date(made.bannedUntilMs).toISOString();
-        this.logger.warn({ msg: 'API key banned', ...loggedCaller(request), bannedUntil });
-      }
-      if (!isCounted) return true;
-      if (caller.kind === 'key') this.usage.count(caller.key, rejection !== undefined);
-      if (rejection) throw rejection;
-      return true;
-    };
-    // Without Redis, there is nothing to wait for (docs/performance.md).
-    return decision instanceof Promise ? decision.then(apply) : apply(decision);
+    const id = await getTracker(request, context);
+    const { caller } = request.state;
+    // Nobody knows whose request it is, so it is counted nowhere.
+    if (caller?.reason === 'unavailable') return true;
+    const budget = this.budgetOf(id, caller);
+    const routeQuotas = limit === NO_LIMIT ? [] : [new Quota(routeId(context), limit, ttl)];
+    const quotas = [...budget.quotas, ...routeQuotas];
+    const decision = await this.storage.decide({ ...budget, quotas }, 'consume');
+    const rejection = reportDecision(responseOf(context), decision);
+    if (decision.banBegins) {
+      const bannedUntil = new Date(decision.bannedUntilMs).toISOString();
+      this.log.warn({ msg: 'API key banned', ...loggedCaller(request.state), bannedUntil });
+    }
+    if (caller?.kind === 'key') this.usage.count(caller.key, rejection !== undefined);
+    if (rejection) throw rejection;
+    return true;
   }
 
   /** Counts a request for an address, and sets the headers. Returns the 429 if it is over the limit. */
@@ -110,96 +101,35 @@ export class PlanThrottlerGuard implements CanActivate, OnModuleInit {
     address: string | undefined,
     response: Response,
   ): Promise<ServiceError | undefined> {
-    const budget = this.addressBudget(address);
+    const budget = this.budgetOf(clientNetwork(address));
     return reportDecision(response, await this.storage.decide(budget, 'consume'));
   }
 
-  /** Sets the headers from the memory of this process if this guard did not run: middleware responds. */
+  /** Sets the headers of a request that was not counted, from the memory of this process. */
   beforeHead(request: Request, response: Response): void {
-    if (response.hasHeader('x-ratelimit-limit') || isHealthProbe(request)) return;
-    reportDecision(response, this.storage.peekLocal(this.addressBudget(request.clientAddress)));
+    if (response.hasHeader('ratelimit-policy') || isHealthProbe(request)) return;
+    const { caller } = request.state;
+    const budget = this.budgetOf(this.idOf(caller, request), caller);
+    reportDecision(response, this.storage.peekLocal(budget));
   }
 
-  private ownerBudget(key: KeyState): Budget {
+  private idOf(caller: IdentifiedCaller | undefined, { state }: Request): string {
+    // IPv6 addresses of one /64 share a budget.
+    return caller?.kind === 'key'
+      ? caller.key.ownerId.toString()
+      : clientNetwork(state.clientAddress);
+  }
+
+  private budgetOf(id: string, caller?: IdentifiedCaller): Budget {
+    if (caller?.kind !== 'key') return { kind: 'address', id, quotas: this.addressQuotas };
+    const { key } = caller;
     const { banAfterRejections = key.limits.perMinute, banMs } = this.settings.limits;
     return ownerBudget(key, { afterRejections: banAfterRejections, lengthMs: banMs });
   }
-
-  /** IPv6 addresses of one /64 share a budget. */
-  private addressBudget(address: string | undefined): Budget {
-    const { addressQuotas: quotas } = this;
-    return { kind: 'address', id: clientNetwork(address), quotas };
-  }
-
-  /** Returns the limit of `@Throttle()`. The handler's decorator takes precedence. */
-  private routeQuota(context: ExecutionContext): Quota | undefined {
-    const limit = routeMetadata<number>(context, LIMIT);
-    if (limit === undefined) return undefined;
-    const method = RequestMethod[routeMetadata<RequestMethod>(context, METHOD_METADATA) ?? 0];
-    // Two handlers cannot have the same method and path, so each has a window of its own.
-    const id = `route:${method} ${routeOf(requestOf(context))}`;
-    return new Quota(id, limit, routeMetadata<number>(context, TTL) ?? MINUTE_MS);
-  }
 }
 
-/**
- * Sets the headers `X-RateLimit-*` for one window (`Reset` is a Unix time in seconds), and those of
- * draft-ietf-httpapi-ratelimit-headers for all windows.
- *
- * @returns the 429 of a decision that rejects the request, with `Retry-After`
- */
-function reportDecision(response: Response, decision: RateLimitDecision): ServiceError | undefined {
-  const { allowed, nowMs, bannedUntilMs } = decision;
-  const windows = reportedWindows(decision);
-  const window = windows.reduce(moreRestrictive);
-  // During a ban, the headers show the per-minute limit, which is the first quota.
-  const { quota } = bannedUntilMs > 0 ? (windows[0] ?? window) : window;
-  let [policies, states] = ['', ''];
-  for (const state of windows) {
-    const separator = policies && ', ';
-    const seconds = wholeSeconds(state.endsAtMs - nowMs);
-    policies += separator + state.quota.policy;
-    states += `${separator}"${state.quota.name}";r=${remainingIn(state)};t=${seconds}`;
-  }
-  response.setHeader('X-RateLimit-Limit', quota.limit);
-  response.setHeader('X-RateLimit-Remaining', remainingIn(window));
-  response.setHeader('X-RateLimit-Reset', wholeSeconds(window.endsAtMs));
-  response.setHeader('RateLimit-Policy', policies);
-  response.setHeader('RateLimit', states);
-  if (allowed) return undefined;
-  const seconds = wholeSeconds(window.endsAtMs - nowMs);
-  const advice = `Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
-  const options = { headers: { 'Retry-After': String(seconds) } };
-  return bannedUntilMs > 0
-    ? new ServiceError('api_key_banned', `${ERRORS.api_key_banned.when} ${advice}`, options)
-    : new ServiceError('rate_limit_exceeded', `${limitOf(quota)} ${advice}`, options);
-}
-
-function limitOf({ name, limit, lengthMs }: Quota): string {
-  const window = name === 'route' ? `${lengthMs / 1000} seconds for this operation` : name;
-  return `Over the limit of ${limit} ${limit === 1 ? 'request' : 'requests'} per ${window}.`;
-}
-
-/** During a ban, every window has 0 remaining and ends no earlier than the ban. */
-function reportedWindows({ windows, bannedUntilMs }: RateLimitDecision): readonly QuotaState[] {
-  if (bannedUntilMs === 0) return windows;
-  return windows.map(({ quota, used, endsAtMs }) => ({
-    quota,
-    used: quota.limit,
-    endsAtMs: used < quota.limit ? bannedUntilMs : Math.max(endsAtMs, bannedUntilMs),
-  }));
-}
-
-/** Returns the window with fewer requests remaining or, on a tie, the one that ends last. */
-function moreRestrictive(a: QuotaState, b: QuotaState): QuotaState {
-  const difference = remainingIn(a) - remainingIn(b) || b.endsAtMs - a.endsAtMs;
-  return difference <= 0 ? a : b;
-}
-
-function remainingIn({ quota, used }: QuotaState): number {
-  return Math.max(0, quota.limit - used);
-}
-
-function wholeSeconds(ms: number): number {
-  return Math.ceil(ms / 1000);
+/** Two handlers cannot have the same method and path, so each has a window of its own. */
+function routeId(context: ExecutionContext): string {
+  const method = RequestMethod[routeMetadata<RequestMethod>(context, METHOD_METADATA) ?? 0];
+  return `route:${method} ${routeOf(requestOf(context))}`;
 }

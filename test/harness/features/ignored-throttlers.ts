@@ -7,8 +7,9 @@ const DECORATORS: Record<string, MethodDecorator & ClassDecorator> = {
   name: Throttle({ short: LIMIT }),
   'one-of-two': Throttle({ default: LIMIT, long: LIMIT }),
   skip: SkipThrottle({ short: true }),
-  function: Throttle({ default: { limit: () => 1, ttl: 1_000 } }),
-  option: Throttle({ default: { ...LIMIT, blockDuration: 1_000 } }),
+  block: Throttle({ default: { ...LIMIT, blockDuration: 1_000 } }),
+  tracker: Throttle({ default: { ...LIMIT, getTracker: () => 'all' } }),
+  key: Throttle({ default: { ...LIMIT, generateKey: () => 'all' } }),
 };
 const [, place = '', name = ''] = new URL(import.meta.url).search.split(/[?=]/);
 

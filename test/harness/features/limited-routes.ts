@@ -1,6 +1,7 @@
 // Routes that have a limit of their own, are not counted, or are open to everyone.
-import { Controller, Get, Module } from '@nestjs/common';
+import { Controller, type ExecutionContext, Get, Module } from '@nestjs/common';
 import { SkipThrottle, Throttle } from '@nestjs/throttler';
+import { findCaller } from '#platform';
 import { Public } from '../../../src/platform/http/request/public.decorator.js';
 
 /** Returns a controller with a GET route for each name. */
@@ -21,6 +22,11 @@ function controller(
   return RoutesController;
 }
 
+/** 2 for the plan Pro, otherwise 1. */
+function limitOf(context: ExecutionContext): number {
+  return findCaller(context)?.plan === 'pro' ? 2 : 1;
+}
+
 const limit = (limit: number, ttl: number) => Throttle({ default: { limit, ttl } });
 
 @Module({
@@ -38,6 +44,7 @@ const limit = (limit: number, ttl: number) => Throttle({ default: { limit, ttl }
       open: [Public()],
       free: [Public(), SkipThrottle()],
       limited: [Public(), limit(1, 60_000)],
+      'by-plan': [Throttle({ default: { limit: limitOf, ttl: () => Promise.resolve(5_000) } })],
     }),
     controller('open', { open: [] }, Public()),
   ],

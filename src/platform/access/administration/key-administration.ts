@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager, type FindOptionsWhere, IsNull } from 'typeorm';
 import { DAY_MS } from '../../config/clock.js';
-import type { StoredPlan } from '../../config/plans.js';
+import type { Access, StoredPlan } from '../../config/plans.js';
 import { Settings } from '../../config/settings.js';
 import { ApiKey, KeySecret } from '../api-key.entity.js';
-import type { Access } from '../caller.js';
 import { hashKey, keyHint, KeyMaker } from '../key-format.js';
 import { Owner } from '../owner.entity.js';
 import { recordAction } from './operator-actions.repository.js';

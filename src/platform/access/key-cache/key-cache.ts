@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../../config/clock.js';
 import { Settings } from '../../config/settings.js';
 import { DatabaseProbe } from '../../database/pools/database-probe.js';
-import type { KeyState } from '../caller.js';
+import type { KeyState } from '../../http/request/caller.js';
 import { KeyLookupRepository } from './key-lookup.repository.js';
 
 /** A state of this age is refreshed in the background. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { limitsOf, type Plan } from '../../config/plans.js';
+import { type Access, limitsOf, type Plan } from '../../config/plans.js';
 import { PipelinedStatements } from '../../database/pipelining/pipelined-statements.js';
-import type { Access, KeyState } from '../caller.js';
+import type { KeyState } from '../../http/request/caller.js';
 
 const FIND_BY_HASH = `
   SELECT key.id, key.owner_id, owner.name, owner.plan, owner.limit_per_minute::int,

@@ -13,7 +13,6 @@ import { Settings } from '../../config/settings.js';
 import { payloadTooLarge, ServiceError } from '../../errors/service-error.js';
 import { StartError } from '../../errors/start-error.js';
 import {
-  bodiesWithinOwnLimit,
   decoratedTargets,
   hasBody,
   requestOf,
@@ -21,7 +20,7 @@ import {
   routeParameters,
   routeOf,
 } from '../request/request-context.js';
-import { inputOf, type Request } from '../request/request.js';
+import type { Request } from '../request/request.js';
 import { ResponseDeadline } from '../response/response-deadline.js';
 import { ArrivingBodies } from './arriving-bodies.js';
 import { parseJson } from './parse-json.js';
@@ -108,7 +107,7 @@ export class BodyGuard implements CanActivate, OnModuleInit {
     // Nothing else bounds how many of them wait for the database.
     if (bytes && bytes.length > MAX_BODY_BYTES) this.arriving.reserve(request, bytes.length);
     const body = bytes && parseJson(bytes, limits.values);
-    if (limits.values && body instanceof Object) bodiesWithinOwnLimit.add(body);
+    if (limits.values && body instanceof Object) request.state.bodyWithinOwnLimit = body;
     request.body = body;
     return this.deadline.start(request, bodyMs);
   }
@@ -144,8 +143,8 @@ async function readJsonBody(
   const bytes = isComplete
     ? (request.read() as Buffer | null)
     : await receiveBytes(request, arriving, maxBytes);
-  const { failure, checkCaller } = inputOf(request);
-  if (failure) throw failure;
+  const { bodyFailure, checkCaller } = request.state;
+  if (bodyFailure) throw bodyFailure;
   // The API key may have been revoked while the service waited for the body.
   if (!isComplete) await checkCaller?.();
   return bytes?.length ? bytes : undefined;
@@ -175,7 +174,7 @@ function receiveBytes(
 ): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
-  inputOf(request).isAwaited = true;
+  request.state.isBodyAwaited = true;
   return new Promise<Buffer>((resolve, reject) => {
     const body = arriving.add(end);
     function receive(chunk: Buffer): void {
@@ -186,7 +185,7 @@ function receiveBytes(
     }
     function end(error?: ServiceError): void {
       request.off('data', receive);
-      inputOf(request).isAwaited = false;
+      request.state.isBodyAwaited = false;
       arriving.remove(body);
       if (error) reject(error);
       else resolve(Buffer.concat(chunks));

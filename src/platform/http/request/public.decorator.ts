@@ -2,9 +2,6 @@ import { applyDecorators } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { ApiSecurity } from '@nestjs/swagger';
 
-/** The metadata of `@SkipThrottle()`, which its package does not export. */
-export const SKIP_THROTTLE = 'THROTTLER:SKIPdefault';
-
 /** Whether a route or a controller is public. */
 export const IsPublic = Reflector.createDecorator<boolean>();
 

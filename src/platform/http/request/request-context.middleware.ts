@@ -4,6 +4,7 @@ import { trace } from '@opentelemetry/api';
 import { Injectable, type NestMiddleware } from '@nestjs/common';
 import { CLS_ID, ClsService, ClsServiceManager } from 'nestjs-cls';
 import type { NextFunction, Request, Response } from './request.js';
+import { RequestState } from './request-state.js';
 
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,128}$/;
 const MAX_FORWARDED_ADDRESSES = 16;
@@ -26,31 +27,36 @@ export class RequestContextMiddleware implements NestMiddleware {
   constructor(private readonly cls: ClsService) {}
 
   use(request: Request, response: Response, next: NextFunction): void {
-    request.receivedAt = performance.now();
-    request.id = requestId(request.headers['x-request-id']);
-    const { traceparent } = request.headers;
-    request.traceId =
-      (traceparent && TRACE_PARENT.exec(String(traceparent))?.[1]) ||
-      trace.getActiveSpan()?.spanContext().traceId;
-    // Read now, because a disconnected socket has no address.
-    request.clientAddress = clientAddress(request);
-    response.setHeader('X-Request-Id', request.id);
+    const id = requestId(request.headers['x-request-id']);
+    // The address is read now, because a disconnected socket has none.
+    request.state = new RequestState(id, traceId(request), clientAddress(request));
+    response.setHeader('X-Request-Id', id);
     response.setHeader('X-Content-Type-Options', 'nosniff');
-    this.cls.runWith({ [CLS_ID]: request.id, [REQUEST]: request }, next);
+    this.cls.runWith({ [CLS_ID]: id, [REQUEST]: request }, next);
   }
+}
+
+/** Returns the request that the calling code handles, undefined outside of one. */
+export function currentRequest(): Request | undefined {
+  return ClsServiceManager.getClsService().get<Request | undefined>(REQUEST);
 }
 
 /** Returns the identifiers of the request that the calling code handles, for its log lines. */
 export function currentRequestIds() {
-  const request = ClsServiceManager.getClsService().get<Request | undefined>(REQUEST);
+  const request = currentRequest();
   // A connection or timer that a request has created stays in the context of this request.
   if (!request || request.res?.destroyed) return undefined;
-  return { requestId: request.id, traceId: request.traceId };
+  return { requestId: request.state.id, traceId: request.state.traceId };
 }
 
 /** Returns the caller's `X-Request-Id` if it is well-formed, otherwise a generated id. */
 export function requestId(header: string | string[] | undefined): string {
   return typeof header === 'string' && REQUEST_ID.test(header) ? header : randomUUID();
+}
+
+function traceId({ headers: { traceparent } }: Request): string | undefined {
+  const sent = traceparent === undefined ? undefined : TRACE_PARENT.exec(String(traceparent))?.[1];
+  return sent ?? trace.getActiveSpan()?.spanContext().traceId;
 }
 
 /**

@@ -38,7 +38,7 @@ export function hasBody(request: Request): boolean {
 }
 
 /** Returns whether a request with a read-only API key does not only read. */
-export function exceedsAccess({ caller, method }: Request): boolean {
+export function exceedsAccess({ method, state: { caller } }: Request): boolean {
   const isReadOnly = caller?.kind === 'key' && caller.key.access === 'read';
   return isReadOnly && !/^(?:GET|HEAD|OPTIONS)$/.test(method);
 }
@@ -69,9 +69,6 @@ export function requestOf(host: ArgumentsHost): Request {
 export function responseOf(host: ArgumentsHost): Response {
   return host.getArgByIndex<Response>(1);
 }
-
-/** Bodies whose route has a limit of values of its own, which they are within. */
-export const bodiesWithinOwnLimit = new WeakSet<object>();
 
 const scanner = new MetadataScanner();
 

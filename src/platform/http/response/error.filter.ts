@@ -61,7 +61,7 @@ export function recordCaughtErrors(
   const send = filter.catch.bind(filter);
   filter.catch = (exception, host) => {
     if (host.getType() === 'http')
-      requestOf(host).failure ??= serviceErrorOf(exception, translators());
+      requestOf(host).state.failure ??= serviceErrorOf(exception, translators());
     return send(exception, host) as unknown;
   };
   return instance;

@@ -8,9 +8,6 @@ import { sendError } from './send-json.js';
 /** Time for all work of the service except its waits for the database. */
 const MARGIN_MS = 500;
 
-const DEADLINE = Symbol('deadline');
-type Timed = Request & { [DEADLINE]?: NodeJS.Timeout };
-
 /**
  * Sends 503 if a handler sends no response in time: each wait for the database has its own limit, but
  * several can add up. BodyGuard starts it, because the time that the body takes does not count.
@@ -24,16 +21,16 @@ export class ResponseDeadline implements ResponseObserver {
    *
    * @param bodyMs how long the body took to arrive or may still take, in milliseconds
    */
-  start(request: Timed, bodyMs = 0): true {
+  start(request: Request, bodyMs = 0): true {
     const { poolWaitMs, statementTimeoutMs } = this.settings.database;
     const limitMs = poolWaitMs + statementTimeoutMs + MARGIN_MS + bodyMs;
-    const restMs = request.receivedAt + limitMs - performance.now();
-    request[DEADLINE] = setTimeout(sendLate, restMs, request);
+    const restMs = request.state.receivedAt + limitMs - performance.now();
+    request.state.deadline = setTimeout(sendLate, restMs, request);
     return true;
   }
 
-  onClose(request: Timed): void {
-    clearTimeout(request[DEADLINE]);
+  onClose({ state }: Request): void {
+    clearTimeout(state.deadline);
   }
 }
 

@@ -57,7 +57,7 @@ const OF_RESULTS =
 
 /** Sends an error. Closes the connection if a response is already partly sent. */
 export function sendError(response: Response, error: ServiceError): void {
-  response.req.failure ??= error;
+  response.req.state.failure ??= error;
   if (response.headersSent) {
     if (!response.writableEnded) response.destroy();
     return;

@@ -4,7 +4,8 @@ import { Injectable, type NestMiddleware, type OnModuleInit } from '@nestjs/comm
 import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
 import { Settings } from '../../config/settings.js';
 import { hasBody } from '../request/request-context.js';
-import { inputOf, type NextFunction, type Request, type Response } from '../request/request.js';
+import { ignoreInput } from '../request/input.js';
+import type { NextFunction, Request, Response } from '../request/request.js';
 import { ResponseHooks } from '../response/response-hooks.js';
 import { watchParser } from './express-messages.js';
 import { HttpAdapter } from './http-adapter.js';
@@ -90,7 +91,7 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
     const inProgress = this.responses.get(socket);
     if (inProgress) {
       this.closed.pipelined_requests++;
-      inputOf(request).isIgnored = true;
+      ignoreInput(request);
       return lingerAfterResponse(inProgress);
     }
     this.responses.set(socket, response);
@@ -118,9 +119,9 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
   private checkCallers(): void {
     for (const [socket, response] of this.responses) {
       if (!response) continue;
-      const { checkCaller, isAwaited } = inputOf(response.req);
+      const { checkCaller, isBodyAwaited } = response.req.state;
       // BodyGuard checks the caller of a body that it waits for, and can respond.
-      const isUpload = hasBody(response.req) && !response.req.complete && !isAwaited;
+      const isUpload = hasBody(response.req) && !response.req.complete && !isBodyAwaited;
       if (!checkCaller || !(isUpload || isEventStream(response))) continue;
       checkCaller().catch(() => socket.resetAndDestroy());
     }
@@ -166,10 +167,10 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
 
   /** Resets connections over MAX_UNSENT_MEBIBYTES: without a valid API key first, then by age. */
   private boundUnsentBytes(): void {
-    const hasKey = (response?: Response) => Number(response?.req.caller?.kind === 'key');
+    const hasKey = (response?: Response) => Number(response?.req.state.caller?.kind === 'key');
     // This process buffers these bytes until the client reads them.
     const bytesOf = (socket: Socket, response?: Response) => (response ?? socket).writableLength;
-    const receivedAt = (response?: Response) => response?.req.receivedAt ?? 0;
+    const receivedAt = (response?: Response) => response?.req.state.receivedAt ?? 0;
     const unsent = [...this.responses].filter((entry) => bytesOf(...entry) > 0);
     unsent.sort(([, a], [, b]) => hasKey(b) - hasKey(a) || receivedAt(b) - receivedAt(a));
     let total = 0;
@@ -189,5 +190,5 @@ function isEventStream(response: Response): boolean {
 
 /** Returns whether a response waits for the rest of the request, or for its client to read. */
 function waitsForClient({ req, writableEnded, writableNeedDrain }: Response): boolean {
-  return inputOf(req).isAwaited === true || writableEnded || writableNeedDrain;
+  return req.state.isBodyAwaited || writableEnded || writableNeedDrain;
 }

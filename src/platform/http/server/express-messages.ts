@@ -2,7 +2,9 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import express from 'express';
 import { ServiceError } from '../../errors/service-error.js';
-import { inputOf, type Request, type Response } from '../request/request.js';
+import { ignoreInput } from '../request/input.js';
+import type { Request, Response } from '../request/request.js';
+import type { RequestState } from '../request/request-state.js';
 
 /** Chunks of a body with `Transfer-Encoding: chunked`. */
 const MAX_CHUNKS = 256;
@@ -30,11 +32,11 @@ export function createExpressMessages(beforeHead: (response: Response) => void) 
       if (chunk === null || ++this.chunks <= MAX_CHUNKS) return super.push(chunk);
       if (this.headers['transfer-encoding'] === undefined) return super.push(chunk);
       const request = this as unknown as Request;
-      inputOf(request).failure ??= new ServiceError('payload_too_large', TOO_MANY_CHUNKS);
+      request.state.bodyFailure ??= new ServiceError('payload_too_large', TOO_MANY_CHUNKS);
       ignoreChunks(this.socket);
       // Otherwise, the end of the stream closes the connection before the response.
       request.complete = true;
-      inputOf(request).isIgnored = true;
+      ignoreInput(request);
       return super.push(null);
     }
   }
@@ -78,7 +80,9 @@ export function watchParser(socket: Socket): void {
   const { onIncoming } = parser;
   parser.onIncoming = (request, keepsAlive) => {
     const result = onIncoming(request, keepsAlive);
-    return inputOf(request).isIgnored ? IGNORE_REST : result;
+    // CONNECT has no state, because no step handles it.
+    const state = request.state as RequestState | undefined;
+    return state?.isInputIgnored ? IGNORE_REST : result;
   };
 }
 

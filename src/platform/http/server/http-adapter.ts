@@ -12,7 +12,7 @@ import type { NextPage } from '../response/page.js';
 import { ResponseHooks } from '../response/response-hooks.js';
 import { PublicUrl } from '../request/public-url.js';
 import { hasBody } from '../request/request-context.js';
-import { inputOf, type Request, type Response } from '../request/request.js';
+import type { Request, Response } from '../request/request.js';
 import { InterfaceVersions } from '../routing/interface-versions.js';
 import { lingerAfterResponse } from './lingering-close.js';
 
@@ -87,7 +87,7 @@ export class HttpAdapter extends ExpressAdapter {
     if (!response.hasHeader('cache-control')) setCacheControl(response);
     // The client is still sending a body that the service does not read. Or Node's parser loses
     // requests after this one and hides their errors, as it does after an Upgrade header.
-    const isComplete = request.complete && !inputOf(request).isIgnored;
+    const isComplete = request.complete && !request.state.isInputIgnored;
     if ((!isComplete && hasBody(request)) || request.headers.upgrade !== undefined) {
       lingerAfterResponse(response);
     }

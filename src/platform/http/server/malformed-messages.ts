@@ -5,7 +5,8 @@ import { MAX_HEADERS } from '../../config/bounds.js';
 import { UNSUPPORTED_EXPECT } from '../../errors/catalogue.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { requestId } from '../request/request-context.middleware.js';
-import { inputOf, type Request, type Response } from '../request/request.js';
+import type { Request, Response } from '../request/request.js';
+import { RequestState } from '../request/request-state.js';
 import { CorsMiddleware } from '../routing/cors.middleware.js';
 import { ConnectionsMiddleware } from './connections.middleware.js';
 import { lingerAfterResponse, lingerThenDestroy } from './lingering-close.js';
@@ -74,7 +75,7 @@ export class MalformedMessages {
     if (!request.complete) {
       // It rejects the request only if the service reads the body. The stream ends without an
       // error, which would close the connection.
-      inputOf(request).failure = error;
+      request.state.bodyFailure = error;
       request.complete = true;
       request.push(null);
     }
@@ -87,8 +88,9 @@ export class MalformedMessages {
     try {
       response.assignSocket(socket);
       response.once('finish', () => lingerThenDestroy(socket));
-      request.id = requestId(headerIn(input, 'X-Request-Id'));
-      response.setHeader('X-Request-Id', request.id).setHeader('X-Content-Type-Options', 'nosniff');
+      request.state = new RequestState(requestId(headerIn(input, 'X-Request-Id')));
+      response.setHeader('X-Request-Id', request.state.id);
+      response.setHeader('X-Content-Type-Options', 'nosniff');
       request.headers.origin = headerIn(input, 'Origin');
       this.cors.use(request, response, () => undefined);
       await respond(request, response, error);

@@ -8,7 +8,7 @@ import {
   ValidationTypes,
 } from 'class-validator';
 import { type InvalidProperty, invalidRequest, ServiceError } from '../../errors/service-error.js';
-import { bodiesWithinOwnLimit } from '../request/request-context.js';
+import { currentRequest } from '../request/request-context.middleware.js';
 
 type JsonObject = Record<string, unknown>;
 
@@ -141,8 +141,9 @@ function boundedValues(value: JsonObject, dto: Type) {
       if (name !== undefined) members[name] = true;
     }
   }
-  const isLimited = !bodiesWithinOwnLimit.has(value);
-  const isTooLarge = isLimited && nestedValues(members) > MAX_NESTED_VALUES;
+  const isTooLarge =
+    nestedValues(members) > MAX_NESTED_VALUES &&
+    currentRequest()?.state.bodyWithinOwnLimit !== value;
   for (const [name, member] of isTooLarge ? Object.entries(members) : []) {
     if (!(member instanceof Object)) continue;
     // Its rules would reject an empty one for another reason.

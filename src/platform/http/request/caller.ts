@@ -1,8 +1,4 @@
-import type { Plan, PlanLimits } from '../config/plans.js';
-
-/** The access that an API key gives. `read`: only GET, HEAD and OPTIONS. */
-export const ACCESSES = ['read', 'read-write'] as const;
-export type Access = (typeof ACCESSES)[number];
+import type { Access, Plan, PlanLimits } from '../../config/plans.js';
 
 /** Who sends a request: an API key and its owner. */
 export interface Caller {
@@ -41,10 +37,3 @@ interface AnonymousCaller {
 
 /** The caller of a request: with a valid API key, or anonymous. */
 export type IdentifiedCaller = { kind: 'key'; key: KeyState; reason?: undefined } | AnonymousCaller;
-
-declare module 'express-serve-static-core' {
-  interface Request {
-    /** Undefined on routes that need no caller. */
-    caller?: IdentifiedCaller;
-  }
-}

@@ -1,0 +1,44 @@
+import type { ServiceError } from '../../errors/service-error.js';
+import type { IdentifiedCaller } from './caller.js';
+
+/**
+ * What the steps of a request keep for later ones, in the order of the steps (pipeline.ts). Every property
+ * exists from the start, so that all states have one shape for V8.
+ */
+export class RequestState {
+  /** `performance.now()` when the head of the request had arrived, in milliseconds. */
+  readonly receivedAt = performance.now();
+  /** What follows the head is not read. Only `ignoreInput` sets it. */
+  isInputIgnored = false;
+  /** OverloadMiddleware counts the request as in progress, until its response begins. */
+  isAdmitted = false;
+  /** The SHA-256 of an API key that the store has issued, '' without one. Authenticator reads it once. */
+  keyHash: string | undefined = undefined;
+  /** Authenticator identifies it. undefined: not yet, or the route needs no caller. */
+  caller: IdentifiedCaller | undefined = undefined;
+  /** ApiKeyGuard: throws if the API key is no longer valid, or no longer allows the request. */
+  checkCaller: (() => Promise<void>) | undefined = undefined;
+  /** The valid `Idempotency-Key` of a route that takes one. */
+  idempotencyKey: string | undefined = undefined;
+  /** BodyGuard waits for the body, which the client has not sent yet. */
+  isBodyAwaited = false;
+  /** Why the rest of the body cannot arrive. */
+  bodyFailure: ServiceError | undefined = undefined;
+  /** The body, if its route has a limit of values of its own, which it is within. */
+  bodyWithinOwnLimit: object | undefined = undefined;
+  /** The timer of ResponseDeadline. */
+  deadline: NodeJS.Timeout | undefined = undefined;
+  /** The error of the response, for the log. */
+  failure: ServiceError | undefined = undefined;
+
+  /**
+   * @param id the caller's `X-Request-Id`, or a generated one
+   * @param traceId the trace id of the active span, or of a valid W3C `traceparent`
+   * @param clientAddress undefined when the client had already disconnected
+   */
+  constructor(
+    readonly id: string,
+    readonly traceId?: string,
+    readonly clientAddress?: string,
+  ) {}
+}
