@@ -34,8 +34,8 @@ describe('while the database is overloaded', () => {
   const store = useStore({
     env: {
       DATABASE_POOL_SIZE: '1',
-      DATABASE_POOL_WAIT_SECONDS: '0.3',
-      DATABASE_STATEMENT_TIMEOUT_SECONDS: '1',
+      DATABASE_POOL_WAIT_SECONDS: '1',
+      DATABASE_STATEMENT_TIMEOUT_SECONDS: '3',
     },
   });
 

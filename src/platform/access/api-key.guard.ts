@@ -31,14 +31,17 @@ export class ApiKeyGuard implements CanActivate {
   }
 
   /** @throws ServiceError missing_api_key, invalid_api_key, read_only_api_key or service_unavailable */
-  async canActivate(context: ExecutionContext): Promise<boolean> {
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = requestOf(context);
     if (routeMetadata(context, IsPublic)) return this.checkAccess(request);
     // A body or a stream may take longer than a revocation may.
     request.state.checkCaller = async () => {
       this.checkCaller(request, await this.authenticator.identifyAgain(request));
     };
-    return this.checkCaller(request, await this.authenticator.identify(request));
+    const caller = this.authenticator.identify(request);
+    return caller instanceof Promise
+      ? caller.then((found) => this.checkCaller(request, found))
+      : this.checkCaller(request, caller);
   }
 
   private checkCaller(request: Request, caller: IdentifiedCaller): true {

@@ -37,24 +37,24 @@ export class Authenticator {
   /**
    * Returns the caller of a request, which the first call identifies. Without a valid API key, or if the
    * query for it fails, the caller is anonymous. Only an issued API key (see IssuedKeys) that is not cached
-   * causes a query.
+   * causes a query, and a promise (docs/performance.md).
    */
-  async identify(request: Request): Promise<IdentifiedCaller> {
-    return request.state.caller ?? (await this.identifyAgain(request));
+  identify(request: Request): IdentifiedCaller | Promise<IdentifiedCaller> {
+    return request.state.caller ?? this.identifyAgain(request);
   }
 
   /** Identifies the caller by the state that its API key has now, which is at most four seconds old. */
-  async identifyAgain(request: Request): Promise<IdentifiedCaller> {
-    const caller = await this.findCaller(request);
-    request.state.caller = caller;
-    return caller;
+  identifyAgain(request: Request): IdentifiedCaller | Promise<IdentifiedCaller> {
+    const keep = (caller: IdentifiedCaller): IdentifiedCaller => (request.state.caller = caller);
+    const hash = this.issuedHash(request);
+    if (hash === '') return keep(bearerToken(request) === '' ? MISSING : INVALID);
+    const key = this.cache.getFresh(hash);
+    return key ? keep(this.callerWith(key)) : this.lookUp(hash).then(keep);
   }
 
-  private async findCaller(request: Request): Promise<IdentifiedCaller> {
-    const hash = this.issuedHash(request);
-    if (hash === '') return bearerToken(request) === '' ? MISSING : INVALID;
+  private async lookUp(hash: string): Promise<IdentifiedCaller> {
     try {
-      return this.callerWith(this.cache.getFresh(hash) ?? (await this.cache.get(hash)));
+      return this.callerWith(await this.cache.get(hash));
     } catch (cause) {
       return { kind: 'anonymous', reason: 'unavailable', cause };
     }

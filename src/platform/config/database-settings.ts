@@ -14,6 +14,9 @@ const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
 const TIMEOUT = { min: 0.1, max: 60 };
 
+/** Of an embedded database: one 'service' at most, and any number of 'command', with or without a service. */
+export type DatabaseUse = 'service' | 'command';
+
 export type DatabaseSettings = Readonly<ReturnType<typeof readDatabaseSettings>> & {
   /**
    * For commands: a statement or transaction may take as long as its input, but the server may be silent

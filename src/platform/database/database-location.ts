@@ -1,11 +1,10 @@
 import pg, { type ClientConfig } from 'pg';
-import type { DatabaseSettings } from '../config/database-settings.js';
-import type { EmbeddedUse } from './embedded/embedded-postgres.js';
+import type { DatabaseSettings, DatabaseUse } from '../config/database-settings.js';
 
 /** Where the database is, and how to stop it. */
 export abstract class DatabaseLocation {
   /** A command uses the database without what belongs to the service: jobs, events, demo data. */
-  abstract readonly use: EmbeddedUse;
+  abstract readonly use: DatabaseUse;
   abstract readonly connection: ClientConfig;
   abstract readonly embedded: boolean;
   abstract readonly name: string;
@@ -23,7 +22,7 @@ export abstract class DatabaseLocation {
  */
 export async function locateDatabase(
   settings: DatabaseSettings,
-  use: EmbeddedUse,
+  use: DatabaseUse,
   signal?: AbortSignal,
 ): Promise<DatabaseLocation> {
   const { connection, dataDir } = settings;

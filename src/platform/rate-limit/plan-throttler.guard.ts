@@ -58,15 +58,16 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
   }
 
   /** @throws ServiceError rate_limit_exceeded or api_key_banned, with `Retry-After` */
-  override async canActivate(context: ExecutionContext): Promise<boolean> {
-    if (!routeMetadata(context, IsPublic)) {
-      const request = requestOf(context);
-      // ApiKeyGuard rejects it, which is too late for the parser.
-      if (hasBody(request) && !this.authenticator.hasValidKey(request)) ignoreInput(request);
-      // For the functions of `@Throttle()`. ApiKeyGuard needs it in any case.
-      await this.authenticator.identify(request);
-    }
-    return super.canActivate(context);
+  override canActivate(context: ExecutionContext): Promise<boolean> {
+    if (routeMetadata(context, IsPublic)) return super.canActivate(context);
+    const request = requestOf(context);
+    // ApiKeyGuard rejects it, which is too late for the parser.
+    if (hasBody(request) && !this.authenticator.hasValidKey(request)) ignoreInput(request);
+    // For the functions of `@Throttle()`. ApiKeyGuard needs it in any case.
+    const caller = this.authenticator.identify(request);
+    return caller instanceof Promise
+      ? caller.then(() => super.canActivate(context))
+      : super.canActivate(context);
   }
 
   /** Says who calls: the owner of a valid API key, or else the address. */

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
+import type { DatabaseUse } from '../../config/database-settings.js';
 import { clusterIn, type EmbeddedSettings, ensureCluster, Server } from './cluster.js';
 import { StartError } from '../../errors/start-error.js';
 
@@ -24,9 +25,6 @@ const TEMPORARY = [...NO_SERVER, '57P01', '57P02', '57P03', '53300', 'ECONNRESET
 const TEMPORARY_MESSAGE =
   /^Connection terminated|is not queryable|already released|postmaster\.pid|lock file|shared memory/;
 
-/** 'service': at most one per folder; 'command': any number, with or without a service. */
-export type EmbeddedUse = 'service' | 'command';
-
 /**
  * Uses the server of the folder. Creates the folder and the cluster, and starts the server, if necessary.
  *
@@ -35,7 +33,7 @@ export type EmbeddedUse = 'service' | 'command';
  */
 export async function openEmbeddedDatabase(
   settings: EmbeddedSettings,
-  use: EmbeddedUse,
+  use: DatabaseUse,
   signal?: AbortSignal,
 ): Promise<EmbeddedDatabase> {
   const { dataDir } = settings;
@@ -135,7 +133,7 @@ class EmbeddedDatabase {
   constructor(
     private readonly dataDir: string,
     private readonly server: Server,
-    private readonly use: EmbeddedUse,
+    private readonly use: DatabaseUse,
   ) {}
 
   get connection() {
