@@ -63,11 +63,33 @@ describe('the client', () => {
       code: 'invalid_request',
     });
   });
+
+  test('lists and gets an id beyond 2^53, which openapi-fetch alone rounds', async () => {
+    const id = '9007199254740993';
+    await store.database.query(
+      `INSERT INTO pets (id, name, category_id, status)
+       OVERRIDING SYSTEM VALUE VALUES ($1, 'Max', 1, 'pending')`,
+      [id],
+    );
+    const result = await withClient(
+      `let last;
+       for await (const page of listPages(client)) last = page.at(-1).id;
+       const read = (from, petId) => from.GET('/pets/{petId}', { params: { path: { petId } } });
+       const { default: createOpenApiClient } = await import('openapi-fetch');
+       const alone = createOpenApiClient({
+         baseUrl: process.argv[1] + '/v1',
+         headers: { Authorization: 'Bearer ' + process.argv[2] },
+       });
+       const ids = [(await read(client, ${id}n)).data.id, (await read(alone, '${id}')).data.id];
+       return [last, ...ids];`,
+    );
+    expect(result).toEqual([id, id, 2 ** 53]);
+  });
 });
 
 const command = findChromium();
 (command === undefined ? test.skip : test)(
-  'the page lists all available animals in a browser',
+  'the page lists all available animals in a browser, from a listed origin',
   async () => {
     await createPets(store.database, 30);
     await store.api.post('/v1/pets', { name: '<b>Max</b>', categoryId: 1 });
@@ -88,8 +110,13 @@ const command = findChromium();
     await browser.waitFor('p:empty + button[hidden]');
     const names = `[...document.querySelectorAll('li')].map((li) => li.innerText)`;
     expect(await browser.evaluate(names)).toEqual(json.map((pet: { name: string }) => pet.name));
+    // Not the origin of CORS_ORIGINS.
+    await browser.open(`http://127.0.0.1:${port}`);
+    await browser.waitFor('button:not([hidden])');
+    const state = await browser.evaluate(`document.querySelector('p').innerText`);
     await browser.close();
     await once(server.close(), 'close');
+    expect(state).toBe('The animals cannot be loaded: Failed to fetch');
   },
 );
 
