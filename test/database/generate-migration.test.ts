@@ -373,7 +373,7 @@ test('the file of a migration has the form of the project', () => {
     { sql: "CREATE TABLE a (\n  b text DEFAULT '`${c}\\'\n)", warnings: [] },
   ];
   const source = migrationSource('add-breed-2', 1795132800001, statements);
-  expect(source).toContain('/** Add breed 2. */\nexport class AddBreed21795132800001 implements');
+  expect(source).toContain('export class AddBreed21795132800001 implements');
   expect(source).toContain(
     `    // One.\n    // Two.\n    await runner.query('${statements[0]!.sql}');\n`,
   );

@@ -88,10 +88,8 @@ export function migrationSource(
 ): string {
   const words = name.split('-');
   const className = words.map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`).join('');
-  const title = words.join(' ');
   return `import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** ${title.charAt(0).toUpperCase()}${title.slice(1)}. */
 export class ${className}${number} implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
 ${statements.map(statementSource).join('\n')}
