@@ -73,7 +73,9 @@ export async function runService(product: Product, loadRoot: () => Promise<Type>
         try {
           await listeners.listenForRequests(app, settings.server, log);
           listeners.announce(app, metrics, prepared, log);
-          logger.info({ signal: await stopped }, 'stopping');
+          // The service runs until here.
+          const reason = await stopped;
+          logger.info({ signal: reason }, 'stopping');
           await shutdown.drain(app, settings.server, hurried);
         } finally {
           listeners.closeListener(metrics);

@@ -19,15 +19,18 @@ import { PlanThrottlerGuard } from './rate-limit/plan-throttler.guard.js';
 
 // Every step of a request, in order. The first step that rejects it determines the response.
 
+// HttpAdapter, below, creates the HTTP server. What Node's parser rejects (400, 408, 431) has no step:
+// MalformedMessages passes it to ProtocolErrorsMiddleware.respond.
+
 export const MIDDLEWARE: readonly Type<NestMiddleware>[] = [
   // Identifies the request, and sets the headers of every response. Everything that follows runs in
   // the AsyncLocalStorage of the request.
   RequestContextMiddleware,
-  // Processes one request of a connection at a time. Closes connections over a bound.
+  // Processes one request of a connection at a time. Its listeners close connections over a bound.
   ConnectionsMiddleware,
   // Sets the headers for scripts of other origins.
   CorsMiddleware,
-  // 400, 408, 417 or 431 for a request that HTTP does not allow, 429 over the limit of the address.
+  // 400, 417 or 431 for a request that HTTP does not allow, 429 over the limit of the address.
   ProtocolErrorsMiddleware,
   // 503 over a bound.
   OverloadMiddleware,
@@ -42,7 +45,7 @@ export const MIDDLEWARE: readonly Type<NestMiddleware>[] = [
 
 export const GUARDS: readonly Type<CanActivate>[] = [
   // Identifies the caller: the owner of an API key, or the client address. 429 over a limit. Runs before
-  // ApiKeyGuard, so that a 401 is counted and has the headers. Without a valid API key, no body is read.
+  // ApiKeyGuard, so that a 401 is counted and has the headers. The parser ignores the body of a 401.
   PlanThrottlerGuard,
   // 401 without a valid API key, 503 if its state cannot be read. `@Public()` routes pass. 403 if a
   // read-only API key sends anything but GET, HEAD and OPTIONS to a route.
@@ -61,8 +64,8 @@ export const GUARDS: readonly Type<CanActivate>[] = [
 /** 400 that lists every invalid property of a DTO. */
 export const PIPE = DtoValidationPipe;
 
-// The handler runs: controller, service, repository. 404 or 405 for what no route serves, 409 or
-// 422 for a used Idempotency-Key.
+// The handler runs: controller, service, repository. That of UnmatchedController sends 404 or 405.
+// Idempotency.once, which services call, sends 409 or 422 for a used Idempotency-Key.
 
 /** Sends the result of the handler: JSON, ETag, Link, 304. */
 export const ADAPTER = HttpAdapter;
@@ -71,8 +74,9 @@ export const ADAPTER = HttpAdapter;
 export const FILTER = ErrorFilter;
 
 /**
- * When a response begins, the rate limit headers that it lacks are set. When it is sent or its connection
- * closes, what the request holds is released, and the request is logged and counted.
+ * ResponseHooks calls these. When a response begins, the rate limit headers that it lacks are set. When it
+ * is sent or its connection closes, what the request holds is released, and the request is logged and
+ * counted.
  */
 export const OBSERVERS: readonly Type<ResponseObserver>[] = [
   OverloadMiddleware,

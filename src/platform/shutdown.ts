@@ -24,12 +24,13 @@ export async function drain(
   hurried: Promise<unknown>,
 ): Promise<void> {
   app.get(Readiness).beginShutdown();
-  app.get(ResponseHooks).endConnections();
+  app.get(ResponseHooks).closeAfterResponses();
   await Promise.race([delay(shutdownDelayMs), hurried]);
   const server = app.getHttpServer();
+  // Node.js also closes the idle connections.
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   const connections = app.get(ConnectionsMiddleware);
-  connections.closeEndless();
+  connections.closeUnusedAndStreams();
   await Promise.race([closed, delay(shutdownGraceMs), hurried]);
   connections.closeAll();
   await closed;
@@ -52,7 +53,7 @@ export async function closeApp(
   // The interface of an application declares no signal, which the shutdown hooks get.
   const context = app as unknown as NestApplicationContext;
   const usage = app.get(KeyUsage);
-  // If the hook of a feature hangs, the hooks after it do not run.
+  // Its own hook does not run if that of a feature hangs.
   const saved = usage.save();
   // The requests that were drained have spans.
   const flushed = flushSpans().catch((err: unknown) => logger.warn({ err }, 'spans were lost'));

@@ -36,15 +36,15 @@ export class ApiKeyGuard implements CanActivate {
     if (routeMetadata(context, IsPublic)) return this.checkAccess(request);
     // A body or a stream may take longer than a revocation may.
     request.state.checkCaller = async () => {
-      this.checkCaller(request, await this.authenticator.identifyAgain(request));
+      this.check(request, await this.authenticator.identifyAgain(request));
     };
     const caller = this.authenticator.identify(request);
     return caller instanceof Promise
-      ? caller.then((found) => this.checkCaller(request, found))
-      : this.checkCaller(request, caller);
+      ? caller.then((found) => this.check(request, found))
+      : this.check(request, caller);
   }
 
-  private checkCaller(request: Request, caller: IdentifiedCaller): true {
+  private check(request: Request, caller: IdentifiedCaller): true {
     if (caller.reason === 'unavailable') throw databaseUnavailable(caller.cause);
     if (caller.reason === 'invalid') throw this.invalid;
     if (caller.reason === 'missing') throw this.missing;

@@ -49,8 +49,8 @@ export class PipelinedRepository<Entity extends ObjectLiteral> extends Repositor
   }
 
   /**
-   * Inserts a row and returns it with the columns of `selectRows`, after the commit. A missing property,
-   * or undefined, leaves its column to its default.
+   * Inserts a row and returns it with the columns of `selectRows`: in an open transaction at once, otherwise
+   * after the commit. A missing property, or undefined, leaves its column to its default.
    *
    * Inserts that arrive together share a transaction, unless the entity declares a foreign key, a unique
    * constraint or a primary key that is not generated. So the table must have no others.

@@ -17,7 +17,8 @@ export class ResponseDeadline implements ResponseObserver {
   constructor(private readonly settings: Settings) {}
 
   /**
-   * Starts the time limit of the handler. Returns true, as the guard that calls it.
+   * Sets the time by which the handler must respond. It counts from the arrival of the head, with the time of
+   * the body in addition. Returns true, as the guard that calls it.
    *
    * @param bodyMs how long the body took to arrive or may still take, in milliseconds
    */

@@ -14,8 +14,8 @@ export class ResponseHooks {
 
   constructor(private readonly observers: readonly ResponseObserver[]) {}
 
-  /** Each connection closes after its next response. */
-  endConnections(): void {
+  /** From now on, each connection closes after its next response. */
+  closeAfterResponses(): void {
     this.endsConnections = true;
   }
 

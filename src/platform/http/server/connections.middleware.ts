@@ -73,7 +73,7 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
     });
     const check = (): void => {
       this.boundUnsentBytes();
-      this.checkCallers();
+      this.resetInvalidCallers();
     };
     const timer = setInterval(check, CHECK_INTERVAL_MS).unref();
     server.once('close', () => clearInterval(timer));
@@ -109,14 +109,14 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
    * Closes the connections on which no byte has arrived yet, and event streams, which would not end by
    * themselves. The clients of streams connect again.
    */
-  closeEndless(): void {
+  closeUnusedAndStreams(): void {
     for (const socket of this.idle) if (socket.bytesRead === 0) socket.destroy();
     for (const [socket, response] of this.responses)
       if (response && isEventStream(response)) socket.destroy();
   }
 
   /** Resets the uploads and event streams whose API key is no longer valid. */
-  private checkCallers(): void {
+  private resetInvalidCallers(): void {
     for (const [socket, response] of this.responses) {
       if (!response) continue;
       const { checkCaller, isBodyAwaited } = response.req.state;
