@@ -45,6 +45,11 @@ async function compare(...entities: (new () => object)[]): Promise<Differences> 
 
 const sqlOf = ({ statements }: Differences) => statements.map(({ sql }) => sql);
 
+/** One change is on the line of the table, several are on lines of their own. */
+function alterTable(actions: readonly string[]): string {
+  return `ALTER TABLE toys${actions.length === 1 ? ' ' : '\n  '}${actions.join(',\n  ')}`;
+}
+
 /** Executes what is missing, and expects that nothing is missing then. */
 async function execute(differences: Differences, ...entities: (new () => object)[]) {
   for (const sql of sqlOf(differences)) await database.query(sql);
@@ -253,7 +258,7 @@ describe('a table that exists', () => {
     });
     const differences = await compare(Owner, toy);
     expect(differences).toEqual({
-      statements: [{ sql: `ALTER TABLE toys\n  ${actions.join(',\n  ')}`, warnings }],
+      statements: [{ sql: alterTable(actions), warnings }],
       notes: [],
       problems: [],
     });
@@ -307,7 +312,7 @@ describe('a table that exists', () => {
       ALTER TABLE toys ADD COLUMN old text NOT NULL CONSTRAINT toys_old_check CHECK (old <> '');
       CREATE INDEX toys_old_idx ON toys (old)`);
     const differences = await compare(Owner, toyWith(same));
-    expect(sqlOf(differences)).toEqual(['ALTER TABLE toys\n  ALTER COLUMN old DROP NOT NULL']);
+    expect(sqlOf(differences)).toEqual(['ALTER TABLE toys ALTER COLUMN old DROP NOT NULL']);
     expect(differences.notes).toEqual([
       expect.stringMatching(/^toys\.old is in no entity\. It stays/),
       'The table others is in no entity. It stays.',

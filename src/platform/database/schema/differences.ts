@@ -176,8 +176,9 @@ function alterTable(
       action.startsWith(start),
     );
   actions.sort((one, other) => order(one) - order(other));
+  const space = actions.length === 1 ? ' ' : '\n  ';
   differences.statements.push({
-    sql: `ALTER TABLE ${name}\n  ${actions.join(',\n  ')}`,
+    sql: `ALTER TABLE ${name}${space}${actions.join(',\n  ')}`,
     warnings: [...warnings].map((warning) => warning.replace('TABLE', name)),
   });
 }
