@@ -1,5 +1,5 @@
 // @ts-check
-// Loaded into the Nest CLI by `npm run dev`, for two cases that its watcher misses.
+// Loaded into the Nest CLI by `npm run dev`, for two cases that it does not handle.
 import { subscribe } from 'node:diagnostics_channel';
 import { statSync, utimesSync } from 'node:fs';
 import { listFiles } from './build.mjs';
@@ -8,8 +8,8 @@ import './end-with-parent.mjs';
 /** @param {string} path @returns {number} when the file was written, in milliseconds; 0 if it does not exist */
 const timeOf = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 
-// The watcher starts a moment after the first build and the first start of the service. Files that were saved in between are saved again, with
-// src/main.ts in case that they have errors, until the service has been started again.
+// The watcher starts a moment after the first build, and misses the files that were saved before. So their times are renewed until the service
+// has been started again. A file with an error does not lead to a start: that of src/main.ts, which has none, shows that the watcher works.
 const loadedAtMs = Date.now();
 const ATTEMPT_MS = 1_000;
 /** A restart can take several seconds. */
@@ -30,6 +30,6 @@ function saveAgain() {
   setTimeout(() => starts > startsBefore || saveAgain(), NEXT_ATTEMPT_MS).unref();
 }
 
-// A signal during a restart ends only the old process, and the new one starts. So it is repeated.
+// A SIGTERM of end-with-parent.mjs during a restart ends only the old service, and the CLI starts a new one. So it is repeated.
 const { ppid } = process;
 setInterval(() => process.ppid === ppid || process.kill(process.pid, 'SIGTERM'), 2_000).unref();

@@ -45,7 +45,8 @@ export const MIDDLEWARE: readonly Type<NestMiddleware>[] = [
 
 export const GUARDS: readonly Type<CanActivate>[] = [
   // Identifies the caller: the owner of an API key, or the client address. 429 over a limit. Runs before
-  // ApiKeyGuard, so that a 401 is counted and has the headers. The parser ignores the body of a 401.
+  // ApiKeyGuard, so that a 401 is counted and has the headers. The parser ignores the body of a 401
+  // that needs no query (input.ts).
   PlanThrottlerGuard,
   // 401 without a valid API key, 503 if its state cannot be read. `@Public()` routes pass. 403 if a
   // read-only API key sends anything but GET, HEAD and OPTIONS to a route.

@@ -53,7 +53,7 @@ export async function closeApp(
   // The interface of an application declares no signal, which the shutdown hooks get.
   const context = app as unknown as NestApplicationContext;
   const usage = app.get(KeyUsage);
-  // Its own hook does not run if that of a feature hangs.
+  // KeyUsage also saves in its shutdown hook, which Nest does not reach if the hook of a feature hangs.
   const saved = usage.save();
   // The requests that were drained have spans.
   const flushed = flushSpans().catch((err: unknown) => logger.warn({ err }, 'spans were lost'));

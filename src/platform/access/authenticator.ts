@@ -35,15 +35,18 @@ export class Authenticator {
   }
 
   /**
-   * Returns the caller of a request, which the first call identifies. Without a valid API key, or if the
-   * query for it fails, the caller is anonymous. Only an issued API key (see IssuedKeys) that is not cached
-   * causes a query, and a promise (docs/performance.md).
+   * Returns the caller of a request, which the first call identifies. Without a valid API key, or if its state
+   * cannot be read, the caller is anonymous. Returns a promise only for an issued API key (see IssuedKeys)
+   * without a cached state of at most four seconds (docs/performance.md).
    */
   identify(request: Request): IdentifiedCaller | Promise<IdentifiedCaller> {
     return request.state.caller ?? this.identifyAgain(request);
   }
 
-  /** Identifies the caller by the state that its API key has now, which is at most four seconds old. */
+  /**
+   * Identifies the caller again, by a state of its API key that is at most four seconds old, or ten minutes
+   * while the database is unreachable.
+   */
   identifyAgain(request: Request): IdentifiedCaller | Promise<IdentifiedCaller> {
     const keep = (caller: IdentifiedCaller): IdentifiedCaller => (request.state.caller = caller);
     const hash = this.issuedHash(request);

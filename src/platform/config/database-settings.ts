@@ -14,7 +14,10 @@ const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
 const TIMEOUT = { min: 0.1, max: 60 };
 
-/** Of an embedded database: one 'service' at most, and any number of 'command', with or without a service. */
+/**
+ * What the process uses the database for. One service at most uses an embedded database, and any number of
+ * commands, with or without a service.
+ */
 export type DatabaseUse = 'service' | 'command';
 
 export type DatabaseSettings = Readonly<ReturnType<typeof readDatabaseSettings>> & {

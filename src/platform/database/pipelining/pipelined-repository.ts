@@ -53,7 +53,8 @@ export class PipelinedRepository<Entity extends ObjectLiteral> extends Repositor
    * after the commit. A missing property, or undefined, leaves its column to its default.
    *
    * Inserts that arrive together share a transaction, unless the entity declares a foreign key, a unique
-   * constraint or a primary key that is not generated. So the table must have no others.
+   * constraint or index, an exclusion constraint, or a primary key that is not generated. So the entity must
+   * declare all of those that the table has.
    *
    * @throws Error for a property without a column; the error of the pool or of PostgreSQL
    */

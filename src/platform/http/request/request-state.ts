@@ -12,19 +12,22 @@ export class RequestState {
   isInputIgnored = false;
   /** OverloadMiddleware counts the request as in progress, until its response begins. */
   isAdmitted = false;
-  /** The SHA-256 of an API key that the store has issued, '' without one. Authenticator reads it once. */
+  /** The SHA-256 of an API key that the store has issued, '' without one. undefined: not computed yet. */
   keyHash: string | undefined = undefined;
-  /** Authenticator identifies it. undefined: not yet, or the route needs no caller. */
+  /** Authenticator identifies it. undefined: not yet, or nobody needs it. */
   caller: IdentifiedCaller | undefined = undefined;
-  /** ApiKeyGuard: throws if the API key is no longer valid, or no longer allows the request. */
+  /**
+   * ApiKeyGuard sets it, not for `@Public()` routes. Rejects if the API key is no longer valid, no longer allows
+   * the request, or cannot be read.
+   */
   checkCaller: (() => Promise<void>) | undefined = undefined;
   /** The valid `Idempotency-Key` of a route that takes one. */
   idempotencyKey: string | undefined = undefined;
-  /** BodyGuard waits for the body, which the client has not sent yet. */
+  /** BodyGuard waits for the rest of the body. */
   isBodyAwaited = false;
   /** Why the rest of the body cannot arrive. */
   bodyFailure: ServiceError | undefined = undefined;
-  /** The body, if its route has a limit of values of its own, which it is within. */
+  /** The body, if it is within the limit of values that `@BodyLimit()` sets for its route. */
   bodyWithinOwnLimit: object | undefined = undefined;
   /** The timer of ResponseDeadline. */
   deadline: NodeJS.Timeout | undefined = undefined;

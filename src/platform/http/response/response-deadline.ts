@@ -18,7 +18,7 @@ export class ResponseDeadline implements ResponseObserver {
 
   /**
    * Sets the time by which the handler must respond. It counts from the arrival of the head, with the time of
-   * the body in addition. Returns true, as the guard that calls it.
+   * the body in addition. Returns true, which BodyGuard returns.
    *
    * @param bodyMs how long the body took to arrive or may still take, in milliseconds
    */

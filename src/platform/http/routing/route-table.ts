@@ -27,8 +27,8 @@ interface KnownPath {
 const FIXED = /^[\w./~%-]*$/;
 
 /**
- * What 404, 405 and `Allow` need: the methods of every path, of all modules. It is read once from the router
- * of Express, when the application has started.
+ * What 404, 405 and `Allow` need: the methods and the hint of every path of all modules, and what packages
+ * have mounted. It is read once from the router of Express, when all routes are registered.
  */
 @Injectable()
 export class RouteTable implements OnApplicationBootstrap {
