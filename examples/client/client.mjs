@@ -19,10 +19,12 @@ import pRetry from 'p-retry';
  * @property {(request: Request) => Promise<Response>} [fetch] sends one attempt; it has a time limit
  */
 
+const MAX_RETRY_AFTER_SECONDS = 600;
 const BACKOFF = { minTimeout: 500, maxTimeout: 60_000, randomize: true };
 
 /**
- * Creates a client that sends a request again while its failure may be temporary.
+ * Creates a client that sends a request again while its failure may be temporary. It returns a response with a `Retry-After` of
+ * more than ten minutes.
  * @param {string} url base address without `v1`
  * @param {string} apiKey
  * @param {ClientOptions} [options]
@@ -103,5 +105,8 @@ async function exactJson(received) {
 const fetchInTime = (/** @type {Request} */ request) =>
   globalThis.fetch(request, { signal: AbortSignal.timeout(30_000) });
 
-const isTemporary = (/** @type {Response} */ { status, headers }) =>
-  headers.has('Retry-After') || status === 408 || status >= 500;
+const isTemporary = (/** @type {Response} */ { status, headers }) => {
+  // When the limit per day is exceeded, it is up to 24 hours.
+  if (Number(headers.get('Retry-After')) > MAX_RETRY_AFTER_SECONDS) return false;
+  return headers.has('Retry-After') || status === 408 || status >= 500;
+};
