@@ -58,7 +58,8 @@ function startCreates(replicas, key, outcome) {
     const response = await fetch(`http://127.0.0.1:${replicas[replica]?.port ?? 0}/v1/pets`, {
       method: 'POST',
       headers: {
-        ...{ Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+        Authorization: `Bearer ${key}`,
+        'Content-Type': 'application/json',
         'Idempotency-Key': name,
       },
       body: JSON.stringify({ name, categoryId: 1 }),

@@ -33,9 +33,20 @@ const SETTINGS = {
 };
 /** The settings in docs/redis.md. A replica starts to copy its master at once. */
 const NODE_SETTINGS = [
-  ...['--cluster-enabled', 'yes', '--cluster-node-timeout', '5000'],
-  ...['--cluster-require-full-coverage', 'no', '--maxmemory-policy', 'noeviction'],
-  ...['--save', '', '--appendonly', 'no', '--repl-diskless-sync-delay', '0'],
+  '--cluster-enabled',
+  'yes',
+  '--cluster-node-timeout',
+  '5000',
+  '--cluster-require-full-coverage',
+  'no',
+  '--maxmemory-policy',
+  'noeviction',
+  '--save',
+  '',
+  '--appendonly',
+  'no',
+  '--repl-diskless-sync-delay',
+  '0',
 ];
 
 /** @typedef {Awaited<ReturnType<typeof startNode>>} Node */

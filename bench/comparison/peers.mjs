@@ -39,7 +39,9 @@ export const SERVICE = {
 
 /** @type {(name: string, file: string, features: Feature[]) => Peer} */
 const peer = (name, file, features) => ({
-  ...{ name, program: join(ROOT, 'bench', 'peers', file), features },
+  name,
+  program: join(ROOT, 'bench', 'peers', file),
+  features,
 });
 
 /** @type {Peer[]} */

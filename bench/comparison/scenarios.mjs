@@ -44,7 +44,9 @@ export async function listScenarios({ database, keys: { caller: key, rejected } 
   return [
     { ...list, name: 'list-20', feature: 'animals' },
     {
-      ...{ ...list, name: 'last-page', feature: 'pages' },
+      ...list,
+      name: 'last-page',
+      feature: 'pages',
       path: `/v1/pets?cursor=${cursor}`,
       expected: lastPage,
     },
@@ -53,7 +55,10 @@ export async function listScenarios({ database, keys: { caller: key, rejected } 
     { name: 'over-limit', feature: 'rejections', path: '/v1/pets', key: rejected, status: 429 },
     // Last in each round. It adds animals after those that the other scenarios read.
     {
-      ...{ name: 'create', feature: 'animals', path: '/v1/pets', key },
+      name: 'create',
+      feature: 'animals',
+      path: '/v1/pets',
+      key,
       body: JSON.stringify(NEW_PET),
       status: 201,
       expected: NEW_PET,

@@ -36,7 +36,8 @@ const SETTINGS = {
 export async function startPostgres(folder) {
   await mkdir(folder);
   const programs = await ensureCluster({
-    ...{ dataDir: folder, name: SUPERUSER },
+    dataDir: folder,
+    name: SUPERUSER,
     programsFolder: '/var/cache/bench',
   });
   const cluster = clusterIn(folder);

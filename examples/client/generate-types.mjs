@@ -6,7 +6,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const fileOf = (/** @type {string} */ path) => fileURLToPath(new URL(path, import.meta.url));
-const [input, output] = [fileOf('../../openapi.yaml'), fileOf('api.d.ts')];
+const input = fileOf('../../openapi.yaml');
+const output = fileOf('api.d.ts');
 const options = /** @type {const} */ ({ stdio: 'inherit', shell: process.platform === 'win32' });
 execFileSync('npx', ['--yes', 'openapi-typescript@7.13.0', input, '--output', output], options);
 // A number is not exact for an int64.

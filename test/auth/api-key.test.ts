@@ -42,8 +42,19 @@ describe('GET /v1/items', () => {
   );
 
   it.each([
-    ...['', 'Bearer', 'Bearer   ', 'KEY', 'BearerKEY', 'Bearer\tKEY', 'Bearer: KEY', 'Token KEY'],
-    ...['Bearers KEY', 'xBearer KEY', 'Basic Bearer KEY', 'Basic KEY', '"Bearer KEY"'],
+    '',
+    'Bearer',
+    'Bearer   ',
+    'KEY',
+    'BearerKEY',
+    'Bearer\tKEY',
+    'Bearer: KEY',
+    'Token KEY',
+    'Bearers KEY',
+    'xBearer KEY',
+    'Basic Bearer KEY',
+    'Basic KEY',
+    '"Bearer KEY"',
     '"Bearer" KEY',
   ])('401 missing_api_key when Authorization is "%s"', async (authorization) => {
     expectMissing(await authorized(authorization.replace('KEY', store.owner.key)));

@@ -41,8 +41,16 @@ describe('the proof of a key', () => {
 });
 
 it.each([
-  ...['', PREFIX, KEY.slice(0, -1), `${KEY}0`, `${KEY}\n`, ` ${KEY}`, KEY.slice(-36), KEY + KEY],
-  ...[`${KEY.slice(0, -1)}_`, `x${KEY}`],
+  '',
+  PREFIX,
+  KEY.slice(0, -1),
+  `${KEY}0`,
+  `${KEY}\n`,
+  ` ${KEY}`,
+  KEY.slice(-36),
+  KEY + KEY,
+  `${KEY.slice(0, -1)}_`,
+  `x${KEY}`,
 ])('%j does not have the form of a key', (text) => expect(maker.hasForm(text)).toBe(false));
 
 it('a key is stored as its SHA-256', () => {

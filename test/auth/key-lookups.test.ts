@@ -73,7 +73,8 @@ describe('with a server that allows four connections', () => {
     await database.query(`GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role}`);
     await database.query(`ALTER ROLE ${role} CONNECTION LIMIT 4`);
     const url = new URL(database.url);
-    [url.username, url.password] = [role, 'limited'];
+    url.username = role;
+    url.password = 'limited';
     const env = { MIGRATE_ON_START: 'false', DATABASE_POOL_SIZE: '5' };
     return { database: { ...database, url: url.href }, env };
   });

@@ -154,7 +154,8 @@ describe('pets keys usage', () => {
   });
 
   test('--day shows one UTC day of all API keys, the most used first', async () => {
-    const [first, second] = [await createOwner(database), await createOwner(database)];
+    const first = await createOwner(database);
+    const second = await createOwner(database);
     await insert(first.keyId, "'2020-02-29'", 1);
     await insert(second.keyId, "'2020-02-29'", 2);
     await insert(second.keyId, "'2020-03-01'", 4);

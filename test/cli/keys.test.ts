@@ -304,7 +304,12 @@ test('keys change › changes the given properties only, and records which ones,
   expect(await change('--note', note, '--no-expiry')).toMatchObject({ note });
   expect(await change('--expires-in', '0')).toMatchObject({ status: 'expired', expiresAt: TIME });
   const details = (changed: string[], access: string, expiresAt: unknown) => ({
-    ...{ ownerId: 1, keyId: 1, owner: 'acme', changed, access, expiresAt },
+    ownerId: 1,
+    keyId: 1,
+    owner: 'acme',
+    changed,
+    access,
+    expiresAt,
   });
   expect(await actions()).toEqual(
     [

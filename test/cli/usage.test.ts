@@ -76,9 +76,23 @@ test('without a command, the help is printed, and every command accepts --json',
   expect(help).toMatchObject({ code: 0, stdout: usage, stderr: '' });
   expect(await cli.run()).toEqual(help);
   for (const command of [
-    ...['keys issue', 'keys list', 'keys change', 'keys rotate', 'keys revoke', 'keys unban'],
-    ...['keys usage', 'keys inspect', 'owners list', 'owners set-plan', 'owners rename'],
-    ...['owners usage', 'audit list', 'db migrate', 'db status', 'db copy-embedded', 'items seed'],
+    'keys issue',
+    'keys list',
+    'keys change',
+    'keys rotate',
+    'keys revoke',
+    'keys unban',
+    'keys usage',
+    'keys inspect',
+    'owners list',
+    'owners set-plan',
+    'owners rename',
+    'owners usage',
+    'audit list',
+    'db migrate',
+    'db status',
+    'db copy-embedded',
+    'items seed',
   ]) {
     const { code, stdout } = await cli.run(...command.split(' '), '--help');
     expect([command, code, stdout]).toEqual([command, 0, expect.stringContaining('--json')]);

@@ -15,8 +15,23 @@ const withCode = (code: string): Error => Object.assign(new Error('failed'), { c
 const wrapped = (error: Error) => new QueryFailedError('SELECT 1', [], error);
 
 const TEMPORARY = [
-  ...['ECONNRESET', 'EHOSTUNREACH', 'ENETDOWN', 'EPIPE', 'ETIMEDOUT', '08006', '25006', '28P01'],
-  ...['40001', '40P01', '53300', '53100', '55P03', '57014', '57P01', '57P03', '58030'],
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETDOWN',
+  'EPIPE',
+  'ETIMEDOUT',
+  '08006',
+  '25006',
+  '28P01',
+  '40001',
+  '40P01',
+  '53300',
+  '53100',
+  '55P03',
+  '57014',
+  '57P01',
+  '57P03',
+  '58030',
 ];
 const OUT_OF_RANGE =
   'A value of the request is invalid, out of range, too long, or contains NUL or a lone surrogate.';

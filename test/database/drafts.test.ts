@@ -19,7 +19,9 @@ test('drafts are added in their order, wherever the temporary table has them', a
     'CREATE TABLE notes (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, text text NOT NULL)',
   );
   const store = new StoreDataSource({
-    ...({ type: 'postgres', url: database.url, entities: [Note] } as const),
+    type: 'postgres',
+    url: database.url,
+    entities: [Note],
     extra: { responseTimeoutMs: 10_000 },
   });
   await store.initialize();

@@ -90,8 +90,12 @@ let store: StoreDataSource;
 function open(...entities: (new () => object)[]): Promise<StoreDataSource> {
   const extra = { Client: PgClient, responseTimeoutMs: 10_000, types: columnTypes };
   return new StoreDataSource({
-    ...({ type: 'postgres', url: database.url, poolSize: 4 } as const),
-    ...{ entities, extra, installExtensions: false },
+    type: 'postgres',
+    url: database.url,
+    poolSize: 4,
+    entities,
+    extra,
+    installExtensions: false,
   }).initialize();
 }
 

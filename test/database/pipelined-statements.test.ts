@@ -22,7 +22,11 @@ type Config = PgClientConfig & Omit<pg.PoolConfig, 'Client'> & { maxWaiting?: nu
 function openPool(config: Config = {}): void {
   const connectionString = database.url;
   pool = new BoundedPool({
-    ...{ connectionString, Client: PgClient, max: 4, maxWaiting: 1_000, ...config },
+    connectionString,
+    Client: PgClient,
+    max: 4,
+    maxWaiting: 1_000,
+    ...config,
   });
   pool.on('error', () => undefined);
   statements = new PipelinedStatements(pool);

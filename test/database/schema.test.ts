@@ -81,7 +81,8 @@ describe('migrations', () => {
     withDatabase(async (database) => {
       // Both have to wait at the same time, however long a busy machine takes to start a process.
       const patient = { DATABASE_LOCK_TIMEOUT_SECONDS: '20' };
-      const [first, other] = [new SchemaProcess(patient), new SchemaProcess(patient)];
+      const first = new SchemaProcess(patient);
+      const other = new SchemaProcess(patient);
       try {
         // The first one to migrate has to wait for this table; the other one comes meanwhile.
         await database.query('BEGIN; CREATE TABLE owners ()');

@@ -12,10 +12,16 @@ import { PRODUCT } from '../../src/product.js';
 
 /** Defaults of a database with which results would be different. */
 const DEFAULTS = {
-  ...{ datestyle: 'German', intervalstyle: 'iso_8601', timezone: 'Asia/Kathmandu' },
-  ...{ bytea_output: 'escape', extra_float_digits: '-15', client_encoding: 'LATIN1' },
-  ...{ default_transaction_isolation: 'serializable', default_transaction_read_only: 'on' },
-  ...{ standard_conforming_strings: 'off', synchronous_commit: 'off' },
+  datestyle: 'German',
+  intervalstyle: 'iso_8601',
+  timezone: 'Asia/Kathmandu',
+  bytea_output: 'escape',
+  extra_float_digits: '-15',
+  client_encoding: 'LATIN1',
+  default_transaction_isolation: 'serializable',
+  default_transaction_read_only: 'on',
+  standard_conforming_strings: 'off',
+  synchronous_commit: 'off',
 };
 
 async function setDefaults(database: TestDatabase, defaults: object = DEFAULTS): Promise<void> {
@@ -62,8 +68,14 @@ describe('a database whose settings change the form of text', () => {
              make_interval(days => 1, hours => 2)::text, '\\x00ff'::bytea::text, 0.1::float8 + 0.2,
              current_setting('transaction_isolation'), current_setting('synchronous_commit')`;
     const row = [
-      ...['2026-11-26 10:00:00.5+00', '2026-11-26', '2026-02-01', '1 day 02:00:00', '\\x00ff'],
-      ...[0.1 + 0.2, 'read committed', 'on'],
+      '2026-11-26 10:00:00.5+00',
+      '2026-11-26',
+      '2026-02-01',
+      '1 day 02:00:00',
+      '\\x00ff',
+      0.1 + 0.2,
+      'read committed',
+      'on',
     ];
     await withPool(store.database.url, async (pool) => {
       const statements = new PipelinedStatements(pool);

@@ -41,7 +41,9 @@ describe('a transaction', () => {
   beforeAll(async () => {
     const open = (responseTimeoutMs: number) =>
       new StoreDataSource({
-        ...({ type: 'postgres', url: database.url, poolSize: 1 } as const),
+        type: 'postgres',
+        url: database.url,
+        poolSize: 1,
         extra: { Client: PgClient, responseTimeoutMs },
       }).initialize();
     store = await open(10_000);
@@ -52,7 +54,9 @@ describe('a transaction', () => {
 
   it('of a command takes as long as it makes progress', async () => {
     const patient = await new StoreDataSource({
-      ...({ type: 'postgres', url: database.url, poolSize: 1 } as const),
+      type: 'postgres',
+      url: database.url,
+      poolSize: 1,
       extra: { Client: PgClient, progressLimitMs: 500 },
     }).initialize();
     closeBeforeDatabases(() => patient.destroy());

@@ -11,8 +11,17 @@ const PREFLIGHT = {
   'Access-Control-Request-Headers': 'authorization',
 };
 const EXPOSED = [
-  ...['Link', 'ETag', 'Retry-After', 'X-Request-Id', 'Deprecation', 'Sunset', 'RateLimit'],
-  ...['RateLimit-Policy', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
+  'Link',
+  'ETag',
+  'Retry-After',
+  'X-Request-Id',
+  'Deprecation',
+  'Sunset',
+  'RateLimit',
+  'RateLimit-Policy',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
 ];
 
 const store = useStore({
@@ -45,8 +54,12 @@ describe('a preflight', () => {
       });
       expect(itemsOf(headers['access-control-allow-headers'])).toEqual(
         expect.arrayContaining([
-          ...['Authorization', 'Content-Type', 'Idempotency-Key', 'If-None-Match'],
-          ...['X-Request-Id', 'traceparent'],
+          'Authorization',
+          'Content-Type',
+          'Idempotency-Key',
+          'If-None-Match',
+          'X-Request-Id',
+          'traceparent',
         ]),
       );
       const methods = String(headers['access-control-allow-methods']).split(',');
@@ -123,7 +136,10 @@ test.each<[status: number, title: string, path: string, options?: RequestOptions
       expect(exposed).toEqual(expect.arrayContaining(EXPOSED));
     }
     for (const origin of [
-      ...['https://evil.example', 'null', `${LISTED}.evil.example`, `${LISTED}:443`],
+      'https://evil.example',
+      'null',
+      `${LISTED}.evil.example`,
+      `${LISTED}:443`,
       LISTED.toUpperCase(),
     ]) {
       expect([origin, corsHeaders(await from(origin))]).toEqual([origin, []]);

@@ -119,11 +119,33 @@ test.each<[string, number, string, caller: string, path: string, RequestOptions?
 });
 
 test.each([
-  ...['/nope', '/v1', '/v2/pets', '/pets', '/v1/items/', '/v1/items/?limit=1', '/v1/items/1/'],
-  ...['/v1/items;a=1', '/v1/items.json', '/v1//pets', '//v1/items', '/V1/pets', '/v1/Pets'],
-  ...['/v1%2Fpets', '/v1/p%65ts', '/v1/items/1/photos', '/v1/../v1/items', '/v1/items/%E0%A4%A'],
-  ...['/%', '/v1/items#top', '/metrics', '/health/live/', 'ftp://pets/v1/items'],
-  ...['ftp://[/v1/items', 'http://pets/nope', '*', '/v1/nope'],
+  '/nope',
+  '/v1',
+  '/v2/pets',
+  '/pets',
+  '/v1/items/',
+  '/v1/items/?limit=1',
+  '/v1/items/1/',
+  '/v1/items;a=1',
+  '/v1/items.json',
+  '/v1//pets',
+  '//v1/items',
+  '/V1/pets',
+  '/v1/Pets',
+  '/v1%2Fpets',
+  '/v1/p%65ts',
+  '/v1/items/1/photos',
+  '/v1/../v1/items',
+  '/v1/items/%E0%A4%A',
+  '/%',
+  '/v1/items#top',
+  '/metrics',
+  '/health/live/',
+  'ftp://pets/v1/items',
+  'ftp://[/v1/items',
+  'http://pets/nope',
+  '*',
+  '/v1/nope',
 ])('404 route_not_found: %s', async (target) => {
   const method = target === '*' || target === '/v1/nope' ? 'OPTIONS' : 'GET';
   const message = expectError(await sendTarget(target, method), 404, 'route_not_found');
@@ -133,8 +155,14 @@ test.each([
 
 test.each([
   ['/v1/items', 'GET, HEAD, OPTIONS, POST'],
-  ...[['/v1/items/1'], ['/v1/items/not-a-number'], ['/health/live'], ['/health/ready']],
-  ...[['/docs'], ['/openapi.json'], ['/openapi.yaml'], ['/']],
+  ['/v1/items/1'],
+  ['/v1/items/not-a-number'],
+  ['/health/live'],
+  ['/health/ready'],
+  ['/docs'],
+  ['/openapi.json'],
+  ['/openapi.yaml'],
+  ['/'],
 ])('OPTIONS %s › 204, other methods 405, both with Allow', async (path = '', allow = READ_ONLY) => {
   const options = await store.api.send(path, method('OPTIONS'));
   expect([options.status, options.text]).toEqual([204, '']);

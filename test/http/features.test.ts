@@ -116,7 +116,13 @@ describe('If-Match on a route of a feature', () => {
     Array.isArray(form) ? form.map((value) => value.replace('TAG', tag)) : form.replace('TAG', tag);
 
   it.each<string | string[]>([
-    ...['TAG', '*', '"other", TAG', 'TAG,W/"a"', 'W/"a,b" ,\t"", , TAG', ',TAG', '"\u00e9#", TAG'],
+    'TAG',
+    '*',
+    '"other", TAG',
+    'TAG,W/"a"',
+    'W/"a,b" ,\t"", , TAG',
+    ',TAG',
+    '"\u00e9#", TAG',
     ['"other"', 'TAG'],
   ])('%j lists the ETag of the GET: the change is made, once', async (form) => {
     for (const method of METHODS) {
@@ -217,8 +223,21 @@ describe('a list of a feature', () => {
   });
 
   it.each([
-    ...['-210863520000001', '8640000000000001', 'Infinity', '-Infinity', 'NaN', '', '-0', '1e3'],
-    ...['0x10', ' 1', '1.5', '2027-01-01T00:00:00.000Z', 'now', '%31', '99999999999999999999'],
+    '-210863520000001',
+    '8640000000000001',
+    'Infinity',
+    '-Infinity',
+    'NaN',
+    '',
+    '-0',
+    '1e3',
+    '0x10',
+    ' 1',
+    '1.5',
+    '2027-01-01T00:00:00.000Z',
+    'now',
+    '%31',
+    '99999999999999999999',
   ])('events › 400 when the timestamp of the cursor is %j', async (timestamp) => {
     const cursor = Buffer.from(`${timestamp},1:`).toString('base64url');
     const response = await store.api.get(`/v1/lists/events?cursor=${cursor}`);

@@ -52,8 +52,19 @@ function valueOf(whole: string, fraction: string, exponent: string): number | bi
 
 test('parseJson › returns the same as lossless-json for any JSON, and rejects the texts that JSON.parse rejects', async () => {
   const number = fc.constantFrom(
-    ...['0', '-1', '1.5', '1e3', '1E-2', '-0.125', '1e18', '-9007199254740993', '1e-400'],
-    ...['5.00000000000000001', '2e299', '-1e400', '9'.repeat(101)],
+    '0',
+    '-1',
+    '1.5',
+    '1e3',
+    '1E-2',
+    '-0.125',
+    '1e18',
+    '-9007199254740993',
+    '1e-400',
+    '5.00000000000000001',
+    '2e299',
+    '-1e400',
+    '9'.repeat(101),
   );
   const text = fc
     .tuple(fc.json({ maxDepth: 4 }), number, fc.boolean())

@@ -32,12 +32,33 @@ const PET = '{"name":"A","categoryId":1}';
 const CHUNKED_PET = `1b\r\n${PET}\r\n0\r\n\r\n`;
 
 const INVALID_HOSTS = [
-  ...['pe ts', 'pets/', 'user@pets', 'pets:80:90', 'pets:http', 'pets:-1', '[::1', '::1', '[]'],
-  ...['[::g]', '[fe80::1%25eth0]', 'p"ts', 'p\xe9ts', 'a<b>', 'pets\\', 'a,b'],
+  'pe ts',
+  'pets/',
+  'user@pets',
+  'pets:80:90',
+  'pets:http',
+  'pets:-1',
+  '[::1',
+  '::1',
+  '[]',
+  '[::g]',
+  '[fe80::1%25eth0]',
+  'p"ts',
+  'p\xe9ts',
+  'a<b>',
+  'pets\\',
+  'a,b',
 ];
 const VALID_HOSTS = [
-  ...['', 'pets:3000', 'pets:', 'api.example.org', "a_b-c~!$&'()*+;=1", 'p%C3%A9ts'],
-  ...['127.0.0.1:80', '[::1]:3000', '[::ffff:127.0.0.1]'],
+  '',
+  'pets:3000',
+  'pets:',
+  'api.example.org',
+  "a_b-c~!$&'()*+;=1",
+  'p%C3%A9ts',
+  '127.0.0.1:80',
+  '[::1]:3000',
+  '[::ffff:127.0.0.1]',
 ];
 const INVALID_AUTHORITIES = ['', ':80', '?a', '#a'];
 
@@ -50,7 +71,9 @@ const add = (body: string, ...headers: string[]): string =>
 describe('an invalid HTTP message gets an Error and closes the connection', () => {
   it.each<[status: number, code: string, title: string, message: string]>([
     ...[
-      ...['hello\r\n\r\n', '\x00\x01\xfe\xff\r\n\r\n', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+      'hello\r\n\r\n',
+      '\x00\x01\xfe\xff\r\n\r\n',
+      'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
       '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
       ...['GET v1/pets HTTP/1.1', 'FETCH /v1/items', 'get /v1/items', 'GET /v1/\0'].map((line) =>
         head(line),
@@ -214,7 +237,9 @@ test('an address over its limit › 429 with Retry-After on the socket; a connec
   }
   await untilMetric(limited, 'connections', (value) => value === 0);
   const messages = [
-    ...['hello\r\n\r\n', `${LIST}\r\n\r\n`, 'CONNECT pets:1 HTTP/1.1\r\nHost: pets\r\n\r\n'],
+    'hello\r\n\r\n',
+    `${LIST}\r\n\r\n`,
+    'CONNECT pets:1 HTTP/1.1\r\nHost: pets\r\n\r\n',
     `${LIST}\r\nHost: pets\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`,
   ];
   for (const message of messages) {

@@ -52,7 +52,8 @@ test.each<[string, () => unknown, () => unknown, number, string, states: [string
   ['one that is required returns false', () => false, fails, 503, 'unavailable', ['down', 'down']],
   ['one is read-only', () => 'read-only', up, 200, 'degraded', ['read-only', 'up']],
 ])('GET /health/ready of a feature › %s', async (_title, first, second, code, status, states) => {
-  [search, mail] = [first, second];
+  search = first;
+  mail = second;
   const expected = { search: states[0], mail: states[1], database: 'up', shutdown: 'no' };
   const { status: sent, body } = await ready();
   expect(sent).toBe(code);
@@ -66,7 +67,8 @@ test.each<[string, () => unknown, () => unknown, number, string, states: [string
 
 test('each change of a component is logged, with the cause', async () => {
   const { readiness } = started.app.get(Components, { strict: false });
-  [search, mail] = [up, up];
+  search = up;
+  mail = up;
   await readiness.report();
   const lines: unknown[] = [];
   jest.spyOn(Logger.prototype, 'log').mockImplementation((line: unknown) => lines.push(line));
@@ -87,7 +89,8 @@ test('GET /health/ready › any number of probes share one check, and the next o
   let release = (): void => undefined;
   const held = new Promise<void>((resolve) => (release = resolve));
   const { readiness } = started.app.get(Components, { strict: false });
-  [search, mail] = [() => held, up];
+  search = () => held;
+  mail = up;
   checks = 0;
   const reports = Array.from({ length: 20 }, () => readiness.report());
   await Promise.resolve();

@@ -31,7 +31,14 @@ describe('X-Request-Id', () => {
   });
 
   it.each<string | string[]>([
-    ...['x'.repeat(129), '', 'a b', 'a.b', 'a,b', 'caf\xe9', 'a%0d%0ab', ['a', 'b']],
+    'x'.repeat(129),
+    '',
+    'a b',
+    'a.b',
+    'a,b',
+    'caf\xe9',
+    'a%0d%0ab',
+    ['a', 'b'],
   ])('%j is replaced by a new id', async (id) => {
     const ids = [await list({ 'X-Request-Id': id }), await list()].map(
       ({ headers }) => headers['x-request-id'],
@@ -203,18 +210,29 @@ test.each([
 
 describe('traceparent', () => {
   it.each([
-    ...[`00-${TRACE}-${PARENT}-01`, `00-${TRACE}-${PARENT}-00`, `01-${TRACE}-${PARENT}-01`],
+    `00-${TRACE}-${PARENT}-01`,
+    `00-${TRACE}-${PARENT}-00`,
+    `01-${TRACE}-${PARENT}-01`,
     `cc-${TRACE}-${PARENT}-01-what-the-future-will-be-like`,
   ])('%s: the trace id is in the log', async (traceparent) => {
     expect(await lineOf(await list({ traceparent }))).toMatchObject({ traceId: TRACE });
   });
 
   it.each<string | string[]>([
-    ...['', TRACE, `ff-${TRACE}-${PARENT}-01`, `00-${'0'.repeat(32)}-${PARENT}-01`],
-    ...[`00-${TRACE}-${'0'.repeat(16)}-01`, `00-${TRACE.toUpperCase()}-${PARENT}-01`],
-    ...[`00-${TRACE.slice(1)}-${PARENT}-01`, `00-${TRACE}-${PARENT}`, `00-${TRACE}-${PARENT}-1`],
-    ...[`00-${TRACE}-${PARENT}-01-more`, `01-${TRACE}-${PARENT}-01more`],
-    ...[`00-${TRACE}-${PARENT}-01 x`, `0-${TRACE}-${PARENT}-01`, `zz-${TRACE}-${PARENT}-01`],
+    '',
+    TRACE,
+    `ff-${TRACE}-${PARENT}-01`,
+    `00-${'0'.repeat(32)}-${PARENT}-01`,
+    `00-${TRACE}-${'0'.repeat(16)}-01`,
+    `00-${TRACE.toUpperCase()}-${PARENT}-01`,
+    `00-${TRACE.slice(1)}-${PARENT}-01`,
+    `00-${TRACE}-${PARENT}`,
+    `00-${TRACE}-${PARENT}-1`,
+    `00-${TRACE}-${PARENT}-01-more`,
+    `01-${TRACE}-${PARENT}-01more`,
+    `00-${TRACE}-${PARENT}-01 x`,
+    `0-${TRACE}-${PARENT}-01`,
+    `zz-${TRACE}-${PARENT}-01`,
     [`00-${TRACE}-${PARENT}-01`, `00-${TRACE}-${PARENT}-01`],
   ])('%j is not valid: no trace id', async (traceparent) => {
     expect(await lineOf(await list({ traceparent }))).not.toHaveProperty('traceId');
@@ -223,7 +241,8 @@ describe('traceparent', () => {
 
 test('the log contains no API key, wherever a caller sends it', async () => {
   const { key } = store.owner;
-  const [prefix, random] = [key.slice(0, -36), key.slice(-36)];
+  const prefix = key.slice(0, -36);
+  const random = key.slice(-36);
   const percent = (text: string) => Buffer.from(text).toString('hex').replaceAll(/../g, '%$&');
   const first = percent(key.charAt(0)).slice(1);
   const escaped = key.replace('_', '%5F');
@@ -237,12 +256,17 @@ test('the log contains no API key, wherever a caller sends it', async () => {
     await store.api.send('/v1/items', { method: 'POST', headers });
   }
   for (const path of [
-    ...[`/v1/items?key=${key}`, `/v1/items?status=${key}`, `/v1/items?cursor=${key}`],
-    ...[`/v1/items/${key}`, `/v1/items/${escaped}`, `/${percent(prefix)}${random}/%zz`],
+    `/v1/items?key=${key}`,
+    `/v1/items?status=${key}`,
+    `/v1/items?cursor=${key}`,
+    `/v1/items/${key}`,
+    `/v1/items/${escaped}`,
+    `/${percent(prefix)}${random}/%zz`,
     ...['%25', '%252525'].map((start) => `/v1/items/${start}${first}${key.slice(1)}`),
     `/v1/items/%${percent(first)}${key.slice(1)}`,
     `/${key.slice(0, 20)}${percent(key.charAt(20))}${key.slice(21)}`,
-    ...[`/${key}${key}`, `/${key.padStart(310, 'x')}`],
+    `/${key}${key}`,
+    `/${key.padStart(310, 'x')}`,
   ]) {
     await store.api.get(path);
   }

@@ -33,7 +33,8 @@ describe('POST to a route of a feature with @IdempotencyKey()', () => {
   });
 
   it('201 is no replay for the client when the key is not that of the request', async () => {
-    const [first, second] = [await post('nightly/created'), await post('nightly/created')];
+    const first = await post('nightly/created');
+    const second = await post('nightly/created');
     expect([second.status, second.text]).toEqual([201, first.text]);
     expect(second.headers).not.toHaveProperty('idempotent-replayed');
   });

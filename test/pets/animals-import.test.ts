@@ -30,7 +30,9 @@ const importFile = (...args: string[]) => cli.json('animals', 'import', ...args)
 const stored = (from = database) =>
   from.query('SELECT name, category_id, status FROM pets ORDER BY id');
 const row = (name: string, category_id: bigint | number = 1, status = 'available') => ({
-  ...{ name, category_id: String(category_id), status },
+  name,
+  category_id: String(category_id),
+  status,
 });
 /** Returns the lines about a file that adds nothing, after the one that names the database. */
 async function rejected(...args: string[]): Promise<string> {
@@ -59,23 +61,27 @@ afterAll(() => rmSync(folder, { recursive: true }));
 describe('animals import', () => {
   test.each<[format: string, name: string, content: string, ...options: string[]]>([
     [
-      ...['CSV', 'animals.csv'],
+      'CSV',
+      'animals.csv',
       `${HEADER}"O""Hara, ""A""",${MAX},sold\n" a\r\nb\n",-${MAX + 1n},\n\n=1+1 😀\\N,1e3,\n\\.,5.0,pending`,
-    ] as const,
+    ],
     [
-      ...['CSV of a spreadsheet', 'animals.csv'],
+      'CSV of a spreadsheet',
+      'animals.csv',
       `\ufeffid;status;"categoryId";name;;\r\n1;sold;${MAX};"O""Hara, ""A""";;\r\n2;;-${MAX + 1n};" a\r\nb\n";;\r\n;;1000;=1+1 😀\\N;;\r\n;pending;5;\\.;;\r\n`,
-      ...['--delimiter', ';'],
-    ] as const,
+      '--delimiter',
+      ';',
+    ],
     [
-      ...['NDJSON', 'animals.txt'],
+      'NDJSON',
+      'animals.txt',
       [
         `{"name":"O\\"Hara, \\"A\\"","categoryId":${MAX},"status":"sold","id":9}`,
         `{"name":"x","categoryId":-${MAX + 1n},"name":" a\\r\\nb\\n"}\r\n`,
         '{"name":"=1+1 😀\\\\N","categoryId":1e3,"__proto__":{"status":"sold"}}',
         '{"name":"\\\\.","categoryId":5.0,"status":"pending"}',
       ].join('\n'),
-    ] as const,
+    ],
   ])(
     '%s › adds every animal exactly as it is in the file, in its order',
     async (_, name, content, ...options) => {
@@ -114,9 +120,13 @@ describe('animals import', () => {
     const service = await startService({ database, app: true, nowMs: Date.now() });
     const client = new ApiClient(service, (await createOwner(database)).key);
     const bodies = [
-      ...['{"name":"a","categoryId":"5"}', '{"name":"a","categoryId":9223372036854775808}'],
-      ...['{"Name":"a","categoryId":1}', '{"name":"\\ud800","categoryId":1}', '{}'],
-      ...['{"name":"\\u0000","categoryId":null,"status":null}', '{"name":"a",'],
+      '{"name":"a","categoryId":"5"}',
+      '{"name":"a","categoryId":9223372036854775808}',
+      '{"Name":"a","categoryId":1}',
+      '{"name":"\\ud800","categoryId":1}',
+      '{}',
+      '{"name":"\\u0000","categoryId":null,"status":null}',
+      '{"name":"a",',
       `{"name":${'['.repeat(40)}${']'.repeat(40)}}`,
     ];
     const line = await rejected(file(`\n${bodies.join('\n')}\n[1]\n`, 'animals.jsonl'));
@@ -311,8 +321,17 @@ describe('animals import', () => {
 
 describe('animals export', () => {
   const NAMES = [
-    ...['"', ',', 'a\r\nb\rc\nd', '=1+1', '😀 Zoë', '\\.', '\\N', ' a\t', 'null'],
-    ...['\u0001\u0002\u2028', 'x'.repeat(255)],
+    '"',
+    ',',
+    'a\r\nb\rc\nd',
+    '=1+1',
+    '😀 Zoë',
+    '\\.',
+    '\\N',
+    ' a\t',
+    'null',
+    '\u0001\u0002\u2028',
+    'x'.repeat(255),
   ];
   const fill = () =>
     database.query(

@@ -110,7 +110,14 @@ test('remove --from --to takes back an import of 10,000 animals in one transacti
   await createPets(store.database, 1);
   await store.query('DELETE FROM pets WHERE id = 5');
   const { json, stderr } = await cli.run(
-    ...['animals', 'remove', '--from', '3', '--to', '10002', '--yes', '--json'],
+    'animals',
+    'remove',
+    '--from',
+    '3',
+    '--to',
+    '10002',
+    '--yes',
+    '--json',
   );
   expect(stderr).toContain(
     'This removes the 9999 animals from 3 "new 1" to 10002 "new 10000" from ',

@@ -96,8 +96,13 @@ describe('GET /v1/pets', () => {
   });
 
   it.each([
-    ...['', '?', '?&&=&=5', '?color=black&color=red', '?limits=5&stat=lost'],
-    ...['?__proto__=x&constructor=y&toString=z', '?limit[0]=5&status[0]=lost'],
+    '',
+    '?',
+    '?&&=&=5',
+    '?color=black&color=red',
+    '?limits=5&stat=lost',
+    '?__proto__=x&constructor=y&toString=z',
+    '?limit[0]=5&status[0]=lost',
   ])('200 with the first 20 animals, unknown parameters ignored: %s', async (query) => {
     const response = await list(query);
 
@@ -126,7 +131,10 @@ describe('GET /v1/pets', () => {
 
   it.each([
     ...'lost Available SOLD available%20 %20sold sold%00 available,sold null undefined'.split(' '),
-    ...['', '0', 'sold&status=sold', 'sold&status=pending'],
+    '',
+    '0',
+    'sold&status=sold',
+    'sold&status=pending',
   ])('400 invalid_request when status=%s', async (status) => {
     const response = await list(`?status=${status}`);
     const message = `${STATUS_RULE}${status.includes('&') ? TWICE : ''}.`;
@@ -299,7 +307,12 @@ describe('GET /v1/pets › cursor', () => {
   );
 
   it.each([
-    ...['CURSORA', 'CURSOR%3D', '%20CURSOR', 'CURSOR&cursor=CURSOR', 'CURSOR', 'CUT&status=sold'],
+    'CURSORA',
+    'CURSOR%3D',
+    '%20CURSOR',
+    'CURSOR&cursor=CURSOR',
+    'CURSOR',
+    'CUT&status=sold',
     'CURSOR&status=pending',
   ])('400 invalid_cursor when one of status=sold is changed to %s', async (change) => {
     const cursor = await cursorOf('?limit=5&status=sold');

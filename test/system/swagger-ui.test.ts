@@ -14,8 +14,11 @@ if (command === undefined) {
 const operation = (id: string): string => `#operations-Items-ItemsController_${id}_v1`;
 
 const TEXTS = [
-  ...['header p', '.info .renderedMarkdown p', '.response-summary td'],
-  ...['.opblock-deprecated .opblock-summary-method', '.opblock-summary-path__deprecated'],
+  'header p',
+  '.info .renderedMarkdown p',
+  '.response-summary td',
+  '.opblock-deprecated .opblock-summary-method',
+  '.opblock-summary-path__deprecated',
 ];
 
 (command === undefined ? describe.skip : describe)('Swagger UI, in Chromium', () => {

@@ -93,9 +93,22 @@ const headerValue = fc
 /** Without headers that change the framing of a message: protocol-errors.test.ts sends these. */
 const headerName = fc.oneof(
   fc.constantFrom(
-    ...['Idempotency-Key', 'If-None-Match', 'If-Match', 'If-Modified-Since', 'X-Request-Id'],
-    ...['traceparent', 'Accept', 'Accept-Encoding', 'Origin', 'Access-Control-Request-Method'],
-    ...['Range', 'X-Forwarded-For', 'X-HTTP-Method-Override', 'Cookie', 'Expect', '__proto__'],
+    'Idempotency-Key',
+    'If-None-Match',
+    'If-Match',
+    'If-Modified-Since',
+    'X-Request-Id',
+    'traceparent',
+    'Accept',
+    'Accept-Encoding',
+    'Origin',
+    'Access-Control-Request-Method',
+    'Range',
+    'X-Forwarded-For',
+    'X-HTTP-Method-Override',
+    'Cookie',
+    'Expect',
+    '__proto__',
   ),
   fc.stringMatching(/^X-[!#$%&'*+.^_`|~0-9A-Za-z-]{1,20}$/),
 );
@@ -116,7 +129,7 @@ const target = fc.oneof(
     weight: 2,
     arbitrary: changed(
       fc.constantFrom('/v1/items', '/v1/items/1', '/v1/items?limit=5&status=sold'),
-      [...Array.from('/%?#&=.:;\\"<>{}|^`~*+Vv0'), ...['//', '%2F', '%00', '/../', '/./']],
+      [...Array.from('/%?#&=.:;\\"<>{}|^`~*+Vv0'), '//', '%2F', '%00', '/../', '/./'],
     ),
   },
   { weight: 1, arbitrary: visible(40).map((text) => `/${text}`) },
@@ -195,7 +208,11 @@ const bodyBytes = fc.oneof(
     weight: 2,
     arbitrary: changed(fc.constant('{"name":"Frank","categoryId":9223372036854775807}'), [
       ...Array.from('{}[]",:\\.0-+eE \u0000\uFEFF\u0080'),
-      ...['\\ud800', '1e400', '['.repeat(33), '"__proto__":{"name":1},', '9'.repeat(101)],
+      '\\ud800',
+      '1e400',
+      '['.repeat(33),
+      '"__proto__":{"name":1},',
+      '9'.repeat(101),
     ]).map((text) => Buffer.from(text)),
   },
   fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
@@ -205,8 +222,11 @@ const contentType = fc
   .oneof(
     { weight: 6, arbitrary: fc.constant('application/json') },
     fc.constantFrom(
-      ...['application/json; charset=utf-8', 'application/json; charset=latin1', 'text/plain'],
-      ...['application/problem+json', undefined],
+      'application/json; charset=utf-8',
+      'application/json; charset=latin1',
+      'text/plain',
+      'application/problem+json',
+      undefined,
     ),
     headerValue,
   )

@@ -3,7 +3,12 @@ import { schemaViolations, type Schema } from './json-schema.js';
 
 /** Of the connection or of the content, not of the interface. */
 const TRANSPORT_HEADERS = new Set([
-  ...['date', 'connection', 'keep-alive', 'transfer-encoding', 'content-type', 'content-length'],
+  'date',
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'content-type',
+  'content-length',
 ]);
 
 interface Reference {

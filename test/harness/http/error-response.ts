@@ -24,9 +24,19 @@ const INSIDE =
 
 /** Headers that describe the result of a success. */
 const OF_SUCCESS = [
-  ...['content-encoding', 'content-disposition', 'content-language', 'content-range', 'digest'],
-  ...['etag', 'last-modified', 'accept-ranges', 'expires', 'location', 'idempotent-replayed'],
-  ...['trailer', 'transfer-encoding'],
+  'content-encoding',
+  'content-disposition',
+  'content-language',
+  'content-range',
+  'digest',
+  'etag',
+  'last-modified',
+  'accept-ranges',
+  'expires',
+  'location',
+  'idempotent-replayed',
+  'trailer',
+  'transfer-encoding',
 ];
 
 /** Expects the headers of every response under /v1. */

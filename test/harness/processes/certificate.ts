@@ -6,7 +6,8 @@ if (!hasOpenssl) console.warn('To test TLS, install openssl (apt-get install ope
 
 /** Creates a private key and a self-signed certificate for 127.0.0.1. */
 export function createCertificate(folder: string): { key: string; certificate: string } {
-  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')];
+  const key = join(folder, 'key.pem');
+  const certificate = join(folder, 'certificate.pem');
   const subject = ['-subj', '/CN=server', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2'];
   const algorithm = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
   const files = ['-keyout', key, '-out', certificate];

@@ -49,9 +49,16 @@ export class Chromium {
   static async start(command: string): Promise<Chromium> {
     const profile = await mkdtemp(join(tmpdir(), 'pets-chromium-'));
     const flags = [
-      ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-      ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
-      ...['--no-first-run', '--window-size=1280,1600', `--user-data-dir=${profile}`],
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-dev-shm-usage',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--no-first-run',
+      '--window-size=1280,1600',
+      `--user-data-dir=${profile}`,
       '--remote-debugging-pipe',
     ];
     const stdio = ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] as const;

@@ -111,7 +111,8 @@ export function makeFolder(mode = 0o755): string {
 
 /** Copies the build into a checkout, without PostgreSQL's binaries. Returns its dist. */
 export function copyOfBuild(checkout: string): string {
-  const [dist, modules] = [join(checkout, 'dist'), join(checkout, 'node_modules')];
+  const dist = join(checkout, 'dist');
+  const modules = join(checkout, 'node_modules');
   for (const path of ['platform/database/embedded', 'platform/errors', 'product.js'])
     fs.cpSync(join(DIST, path), join(dist, path), { recursive: true });
   fs.writeFileSync(join(checkout, 'package.json'), '{"type":"module"}');

@@ -134,7 +134,8 @@ export async function startRedisCluster(password = ''): Promise<RedisCluster> {
   const nodes = await Promise.all([startNode(), startNode(), startNode()]);
   const [first] = nodes;
   for (const [index, { client, port }] of nodes.entries()) {
-    const [from, to] = [Math.ceil((index * 16_384) / 3), Math.ceil(((index + 1) * 16_384) / 3) - 1];
+    const from = Math.ceil((index * 16_384) / 3);
+    const to = Math.ceil(((index + 1) * 16_384) / 3) - 1;
     await client.call('CLUSTER', 'ADDSLOTSRANGE', from, to);
     await client.call('CLUSTER', 'SET-CONFIG-EPOCH', index + 1);
     await first.client.call('CLUSTER', 'MEET', '127.0.0.1', port);

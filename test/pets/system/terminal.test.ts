@@ -23,7 +23,10 @@ if (!hasTerminal)
       stdio: ['pipe', 'pipe', 'inherit'],
       env: {
         ...inheritedEnvironment(),
-        ...{ PORT: '0', METRICS_PORT: '', DATA_DIR: dataDir, TERM: 'xterm' },
+        PORT: '0',
+        METRICS_PORT: '',
+        DATA_DIR: dataDir,
+        TERM: 'xterm',
       },
     });
 

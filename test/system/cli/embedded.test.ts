@@ -98,9 +98,17 @@ describe('a command on the embedded database while no service runs', () => {
 test('commands without a database exit with 1 and one line that says what to do, and create nothing', async () => {
   const parent = makeFolder();
   for (const command of [
-    ...['keys issue --owner a --plan free', 'keys list', 'keys rotate 1', 'keys revoke 1'],
-    ...['keys unban 1', 'keys inspect 1', 'owners list', 'owners set-plan a --plan pro'],
-    ...['owners usage a', 'audit list', 'db status'],
+    'keys issue --owner a --plan free',
+    'keys list',
+    'keys rotate 1',
+    'keys revoke 1',
+    'keys unban 1',
+    'keys inspect 1',
+    'owners list',
+    'owners set-plan a --plan pro',
+    'owners usage a',
+    'audit list',
+    'db status',
   ]) {
     // A folder that does not exist, and one that is empty.
     for (const dataDir of [join(parent, 'data'), parent]) {

@@ -82,7 +82,8 @@ describe('the embedded server of an ordinary user (needs root on Linux)', () => 
   others.each(['the folder', 'its parent'])(
     'names the user who owns %s, if it is another one',
     async (which) => {
-      const [root, home] = [makeFolder(), makeFolder()];
+      const root = makeFolder();
+      const home = makeFolder();
       const folder = join(root, 'data');
       fs.mkdirSync(folder, { mode: 0o700 });
       const dataDir = which === 'the folder' ? folder : join(folder, 'data');

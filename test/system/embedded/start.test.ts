@@ -75,8 +75,13 @@ ofLinux('the embedded database, from its first start on (Linux only)', () => {
     await query(opened, 'create table kept as select 42 as value');
     expect(await service.close()).toBe(0);
     const environment = {
-      ...{ PGDATA: '/nowhere', PGPORT: '1', PGHOST: 'nowhere', PGSSLMODE: 'require' },
-      ...{ LC_ALL: 'xx_YY', LANG: 'xx', REDIS_URL: 'redis://:c0rrect-horse@127.0.0.1:1' },
+      PGDATA: '/nowhere',
+      PGPORT: '1',
+      PGHOST: 'nowhere',
+      PGSSLMODE: 'require',
+      LC_ALL: 'xx_YY',
+      LANG: 'xx',
+      REDIS_URL: 'redis://:c0rrect-horse@127.0.0.1:1',
     };
     service = new EmbeddedUser(dataDir, 'service', { environment });
     opened = await service.opened();

@@ -157,7 +157,12 @@ function programs(scripts: Record<string, string>): string {
 const hasNamespaces =
   spawnSync('unshare', [
     ...(process.getuid?.() === 0 ? [] : ['--map-root-user']),
-    ...['--net', 'ip', 'link', 'set', 'lo', 'up'],
+    '--net',
+    'ip',
+    'link',
+    'set',
+    'lo',
+    'up',
   ]).status === 0;
 if (!hasNamespaces) process.stderr.write('Skipped: needs unshare and ip (Debian: iproute2).\n');
 
@@ -284,7 +289,9 @@ describeWithAnyRedis('docs/commands.md, docs/runbook.md and SECURITY.md', () => 
       esac`,
     });
     const env = {
-      ...{ ...inheritedEnvironment(), ...settings, DATA_DIR: join(folder, 'none') },
+      ...inheritedEnvironment(),
+      ...settings,
+      DATA_DIR: join(folder, 'none'),
       PATH: `${path}:${process.env['PATH']}`,
     };
     const shell = new Shell(folder, env);
@@ -323,7 +330,10 @@ const postgres = findPostgresPrograms();
       const { hostname: PGHOST, port: PGPORT } = new URL(running.url);
       const env = {
         ...inheritedEnvironment(),
-        ...{ PGHOST, PGPORT, PGUSER: 'postgres', PGCONNECT_TIMEOUT: '5' },
+        PGHOST,
+        PGPORT,
+        PGUSER: 'postgres',
+        PGCONNECT_TIMEOUT: '5',
         PATH: `${programs({ pets: `exec node ${TEAM_PROGRAM} "$@"` })}:${process.env['PATH']}`,
       };
       const shell = new Shell(ROOT, env);

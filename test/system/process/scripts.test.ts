@@ -24,7 +24,8 @@ let service: ChildProcess | undefined;
 afterEach(async () => {
   if (service?.kill('SIGTERM')) await once(service, 'exit');
   project?.remove();
-  [service, project] = [undefined, undefined];
+  service = undefined;
+  project = undefined;
 });
 
 test('npm run cli and npx pets › need no earlier build and no scripts of npm before it, and two at the same time do not disturb each other', async () => {
@@ -134,10 +135,8 @@ test('npm run dev › each way to save a file leads to a new response, also righ
   project = new ProjectCopy('ünï (cödé) [1]');
   fs.symlinkSync(join(ROOT, 'node_modules'), project.path('node_modules'));
   const { child, printed } = start(project, 'npm', 'run', 'dev');
-  const [catalogue, extra] = [
-    'src/platform/errors/catalogue.ts',
-    'src/platform/errors/extra.ts',
-  ].map((name) => project!.path(name)) as [string, string];
+  const catalogue = project.path('src/platform/errors/catalogue.ts');
+  const extra = project.path('src/platform/errors/extra.ts');
   const original = fs.readFileSync(catalogue, 'utf8');
   const versions: [title: string, save: () => void][] = [
     ['saved early', () => fs.writeFileSync(catalogue, textOf('saved early'))],

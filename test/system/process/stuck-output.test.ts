@@ -60,7 +60,8 @@ class StuckService {
     env: Environment = {},
     command: string[] = [process.execPath, MAIN],
   ): Promise<StuckService> {
-    const [port, metricsPort] = [await freePort(), await freePort()];
+    const port = await freePort();
+    const metricsPort = await freePort();
     const [file = '', ...args] = command;
     const child = spawn(file, args, {
       stdio: ['ignore', stdout, 'inherit'],

@@ -141,10 +141,13 @@ const programs = findPostgresPrograms();
   test.each([
     'DELETE FROM operator_actions',
     'INSERT INTO operator_actions (actor, action, details) VALUES ($$x$$, $$x$$, $${}$$)',
-    ...['DROP TABLE operator_actions', 'CREATE TABLE mine (id bigint)'],
+    'DROP TABLE operator_actions',
+    'CREATE TABLE mine (id bigint)',
     'INSERT INTO owners (name, plan) VALUES ($$mine$$, $$business$$)',
-    ...['UPDATE api_keys SET revoked_at = NULL', 'UPDATE api_keys SET access = $$read-write$$'],
-    ...['INSERT INTO key_secret VALUES ($$x$$)', 'SET ROLE pets_owner'],
+    'UPDATE api_keys SET revoked_at = NULL',
+    'UPDATE api_keys SET access = $$read-write$$',
+    'INSERT INTO key_secret VALUES ($$x$$)',
+    'SET ROLE pets_owner',
     'COPY (SELECT 1) TO PROGRAM $$true$$',
   ])('as the role of the service, permission is denied for %s', async (sql) => {
     const denied = { code: PERMISSION_DENIED };
