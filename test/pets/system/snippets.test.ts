@@ -78,12 +78,11 @@ async function output(program: string, env: Record<string, string>): Promise<str
   const [name = '', ...args] = program.split(' ');
   const command = name === 'node' ? process.execPath : name;
   const options = { cwd: folder, env: { ...process.env, API_KEY: 'key', ...env }, timeout: 25_000 };
-  const { stdout } = await run(command, args, options).catch(
-    (error: { killed: boolean; stdout: string }) => {
-      if (error.killed) throw new Error(`${program} does not end.`);
-      return error;
-    },
-  );
+  const { stdout } = await run(command, args, options).catch((error: unknown) => {
+    const failed = error as { killed: boolean; stdout: string };
+    if (failed.killed) throw new Error(`${program} does not end.`);
+    return failed;
+  });
   return stdout.trim();
 }
 
