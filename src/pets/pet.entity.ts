@@ -42,6 +42,7 @@ export class Pet {
     enumName: 'PetStatus',
     enumSchema: STATUS_SCHEMA,
     description: 'Adoption status of the animal.',
+    example: 'available',
   })
   @IsOneOf(PET_STATUSES)
   @Column({ type: 'text', collation: 'C' })

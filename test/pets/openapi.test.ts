@@ -124,7 +124,9 @@ describe('the interface description', () => {
     const { schemas, headers } = description.document.components;
     const examples: [unknown, Schema][] = [];
     for (const { properties } of [schemas.Pet, schemas.NewPet]) {
-      for (const name of ['id', 'name', 'categoryId'].filter((each) => each in properties)) {
+      for (const name of ['id', 'name', 'categoryId', 'status'].filter(
+        (each) => each in properties,
+      )) {
         examples.push([properties[name].example, properties[name]]);
       }
     }
