@@ -11,6 +11,7 @@ import {
 import type { IdentifiedCaller } from '../http/request/caller.js';
 import { IsPublic } from '../http/request/public.decorator.js';
 import type { Request } from '../http/request/request.js';
+import type { CallerCheck } from '../http/request/request-state.js';
 import { Authenticator } from './authenticator.js';
 
 /**
@@ -18,7 +19,7 @@ import { Authenticator } from './authenticator.js';
  * read-only API key does not allow, on every route.
  */
 @Injectable()
-export class ApiKeyGuard implements CanActivate {
+export class ApiKeyGuard implements CanActivate, CallerCheck {
   private readonly missing = new ServiceError('missing_api_key');
   private readonly readOnly = new ServiceError('read_only_api_key');
   private readonly invalid;
@@ -34,14 +35,16 @@ export class ApiKeyGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = requestOf(context);
     if (routeMetadata(context, IsPublic)) return this.checkAccess(request);
-    // A body or a stream may take longer than a revocation may.
-    request.state.checkCaller = async () => {
-      this.check(request, await this.authenticator.identifyAgain(request));
-    };
+    request.state.callerCheck = this;
     const caller = this.authenticator.identify(request);
     return caller instanceof Promise
       ? caller.then((found) => this.check(request, found))
       : this.check(request, caller);
+  }
+
+  /** @throws ServiceError as `canActivate` */
+  async checkAgain(request: Request): Promise<void> {
+    this.check(request, await this.authenticator.identifyAgain(request));
   }
 
   private check(request: Request, caller: IdentifiedCaller): true {

@@ -143,10 +143,10 @@ async function readJsonBody(
   const bytes = isComplete
     ? (request.read() as Buffer | null)
     : await receiveBytes(request, arriving, maxBytes);
-  const { bodyFailure, checkCaller } = request.state;
+  const { bodyFailure, callerCheck } = request.state;
   if (bodyFailure) throw bodyFailure;
   // The API key may have been revoked while the service waited for the body.
-  if (!isComplete) await checkCaller?.();
+  if (!isComplete) await callerCheck?.checkAgain(request);
   return bytes?.length ? bytes : undefined;
 }
 

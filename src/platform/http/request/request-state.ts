@@ -1,5 +1,12 @@
+import type { Request } from 'express';
 import type { ServiceError } from '../../errors/service-error.js';
 import type { IdentifiedCaller } from './caller.js';
+
+/** Checks the caller of a request again, for bodies and streams that take longer than a revocation may. */
+export interface CallerCheck {
+  /** Rejects if the API key is no longer valid, no longer allows the request, or cannot be read. */
+  checkAgain(request: Request): Promise<void>;
+}
 
 /**
  * What the steps of a request keep for later ones, in the order of the steps (pipeline.ts). Every property
@@ -16,11 +23,8 @@ export class RequestState {
   keyHash: string | undefined = undefined;
   /** Authenticator identifies it. undefined: not yet, or nobody needs it. */
   caller: IdentifiedCaller | undefined = undefined;
-  /**
-   * ApiKeyGuard sets it, not for `@Public()` routes. Rejects if the API key is no longer valid, no longer allows
-   * the request, or cannot be read.
-   */
-  checkCaller: (() => Promise<void>) | undefined = undefined;
+  /** ApiKeyGuard, which has checked the caller. undefined: not yet, or the route is `@Public()`. */
+  callerCheck: CallerCheck | undefined = undefined;
   /** The valid `Idempotency-Key` of a route that takes one. */
   idempotencyKey: string | undefined = undefined;
   /** BodyGuard waits for the rest of the body. */

@@ -119,11 +119,11 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
   private resetInvalidCallers(): void {
     for (const [socket, response] of this.responses) {
       if (!response) continue;
-      const { checkCaller, isBodyAwaited } = response.req.state;
+      const { callerCheck, isBodyAwaited } = response.req.state;
       // BodyGuard checks the caller of a body that it waits for, and can respond.
       const isUpload = hasBody(response.req) && !response.req.complete && !isBodyAwaited;
-      if (!checkCaller || !(isUpload || isEventStream(response))) continue;
-      checkCaller().catch(() => socket.resetAndDestroy());
+      if (!callerCheck || !(isUpload || isEventStream(response))) continue;
+      callerCheck.checkAgain(response.req).catch(() => socket.resetAndDestroy());
     }
   }
 
