@@ -19,8 +19,7 @@ const ALLOWED = {
   'http/routing': ['config', 'errors', 'http/request'],
   'http/response': ['config', 'errors', 'http/request'],
   'http/paging': ['errors', 'http/response', 'http/validation'],
-  http: ['config', 'errors', 'demo/demo-key'],
-  demo: ['config', 'database', 'http/request'],
+  http: ['config', 'errors'],
   access: ['config', 'database', 'errors', 'http/request', 'metrics'],
   'rate-limit': [
     ...['config', 'errors', 'logging', 'metrics', 'tracing', 'http/request'],
@@ -73,6 +72,7 @@ export default {
       ...[APP, COMMANDS, PRODUCT],
     ]),
     rule('demo-and-cli-import-no-http', '^src/(?:demo|cli)/', '^src/platform/http/', [
+      platform('http/openapi/demo-key'),
       platform('http/response/json-text'),
     ]),
     // Controller, service, repository, entity, in this order.

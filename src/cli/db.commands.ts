@@ -5,7 +5,7 @@ import { Command } from '../platform/commands/command.decorator.js';
 import { Terminal } from '../platform/commands/terminal.js';
 import { Clock } from '../platform/config/clock.js';
 import { Settings } from '../platform/config/settings.js';
-import { findDemo } from '../platform/demo/demo-owner.js';
+import { findDemo } from '../platform/access/administration/demo-owner.js';
 import { copyTables } from '../platform/database/copy/copy-tables.js';
 import { DatabaseLocation } from '../platform/database/database-location.js';
 import { hasCluster } from '../platform/database/embedded/cluster.js';

@@ -9,7 +9,7 @@ import { hashKey } from '../platform/access/key-format.js';
 import { Owner } from '../platform/access/owner.entity.js';
 import { readTextFile } from '../platform/config/text-file.js';
 import { DatabaseLocation } from '../platform/database/database-location.js';
-import { DemoKey } from '../platform/demo/demo-key.js';
+import { DemoKey } from '../platform/http/openapi/demo-key.js';
 import { addDemoAnimals } from './demo.repository.js';
 
 const DEMO_OWNER = 'demo';

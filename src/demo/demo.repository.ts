@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import { OperatorAction } from '../platform/access/administration/operator-action.entity.js';
 import { recordAction } from '../platform/access/administration/operator-actions.repository.js';
-import { DEMO_ACTION } from '../platform/demo/demo-owner.js';
+import { DEMO_ACTION } from '../platform/access/administration/demo-owner.js';
 import { queryRows } from '../platform/database/sql.js';
 
 const INSERT_ANIMALS = `

@@ -4,7 +4,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import type { ServerSettings } from './config/server-settings.js';
 import { currentBuild } from './config/version.js';
-import { DemoKey } from './demo/demo-key.js';
+import { DemoKey } from './http/openapi/demo-key.js';
 import { StartError } from './errors/start-error.js';
 import { addressOf } from './http/request/public-url.js';
 import type { Log } from './logging/logger.js';

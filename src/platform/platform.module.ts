@@ -12,7 +12,7 @@ import { EventsModule } from './events/events.module.js';
 import { HealthController } from './health/health.controller.js';
 import { Readiness } from './health/readiness.js';
 import { ArrivingBodies } from './http/body/arriving-bodies.js';
-import { DemoKey } from './demo/demo-key.js';
+import { DemoKey } from './http/openapi/demo-key.js';
 import { InterfaceDescription } from './http/openapi/interface-description.js';
 import { PublicUrl } from './http/request/public-url.js';
 import { TRANSLATORS } from './http/response/error.filter.js';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { PRODUCT } from '../../../src/product.js';
 import { Settings } from '../../../src/platform/config/settings.js';
-import { DemoKey } from '../../../src/platform/demo/demo-key.js';
+import { DemoKey } from '../../../src/platform/http/openapi/demo-key.js';
 import type { Request } from '../../../src/platform/http/request/request.js';
 import { unknownKey } from '../../harness/database/api-keys.js';
 import { Cli } from '../../harness/processes/command.js';

@@ -10,7 +10,7 @@ import { Settings } from '../../config/settings.js';
 import type { Request, Response } from '../request/request.js';
 import { sendBody } from '../response/send-json.js';
 import { InterfaceVersions } from '../routing/interface-versions.js';
-import { DemoKey } from '../../demo/demo-key.js';
+import { DemoKey } from './demo-key.js';
 import { InterfaceDescription } from './interface-description.js';
 
 const { resolve } = createRequire(import.meta.url);

@@ -1,5 +1,5 @@
-import type { Omitted } from '../database/copy/copy-tables.js';
-import { queryRows, type StatementRunner } from '../database/sql.js';
+import type { Omitted } from '../../database/copy/copy-tables.js';
+import { queryRows, type StatementRunner } from '../../database/sql.js';
 
 /** Marks in the audit trail that the demo data was added. It belongs to the names that never change. */
 export const DEMO_ACTION = 'demo data added';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Injectable } from '@nestjs/common';
-import { Settings } from '../config/settings.js';
-import type { Request } from '../http/request/request.js';
+import { Settings } from '../../config/settings.js';
+import type { Request } from '../request/request.js';
 
 const LOOPBACK = /^(?:localhost|::1|127(?:\.\d{1,3}){3})$/;
 /** Headers of proxies, content delivery networks and scripts. A browser that opens a page sends none. */
