@@ -59,7 +59,7 @@ export async function runCommand(
       clock: SYSTEM_CLOCK,
       database,
       logger,
-      schemaCurrent: Promise.resolve(),
+      schemaReady: Promise.resolve(),
       settings: Object.assign({}, settings, own),
     };
     const application = await NestFactory.createApplicationContext(withPrepared(root, prepared), {

@@ -11,6 +11,7 @@ import { type AbstractHttpAdapter, DiscoveryService, NestFactory } from '@nestjs
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, RequestHandler } from 'express';
 import { isUnavailable } from './database/database-errors.js';
+import { recordCaughtErrors } from './error.filter.js';
 import { StartError } from './errors/start-error.js';
 import {
   DocumentationController,
@@ -20,11 +21,10 @@ import { InterfaceDescription } from './http/openapi/interface-description.js';
 import { decoratedTargets } from './http/request/request-context.js';
 import { PublicUrl } from './http/request/public-url.js';
 import { currentRequestIds } from './http/request/request-context.middleware.js';
-import { recordCaughtErrors, TRANSLATORS } from './http/response/error.filter.js';
 import { DEFAULT_VERSION } from './http/routing/interface-versions.js';
 import { NestLogger } from './logging/nest-logger.js';
 import { ADAPTER, MIDDLEWARE } from './pipeline.js';
-import { type Prepared, withPrepared } from './process.module.js';
+import { type PreparedObjects, withPrepared } from './process.module.js';
 
 type CreateNestApp = (
   root: DynamicModule,
@@ -41,19 +41,17 @@ type CreateNestApp = (
  */
 export async function createApp(
   root: Type,
-  prepared: Prepared,
+  prepared: PreparedObjects,
   create: CreateNestApp = (...args) => NestFactory.create<NestExpressApplication>(...args),
 ): Promise<NestExpressApplication> {
   const { settings, logger } = prepared;
-  // The providers exist when the first request arrives.
-  const record = (instance: unknown) => recordCaughtErrors(instance, () => app.get(TRANSLATORS));
   const adapter = new ADAPTER(settings, (type) => app.get(type));
   const docs = settings.server.docs ? DocumentationController : NoDocumentationController;
   const module = withPrepared(root, prepared, docs);
   const creating = create(module, adapter, {
     // BodyGuard reads the body, after the guards that can reject the request.
     bodyParser: false,
-    instrument: { instanceDecorator: record },
+    instrument: { instanceDecorator: recordCaughtErrors },
     logger: new NestLogger(logger, currentRequestIds),
     // Throws an error at start instead of exiting.
     abortOnError: false,
@@ -68,7 +66,7 @@ export async function createApp(
       const filters = Reflect.getMetadata(EXCEPTION_FILTERS_METADATA, target) as
         unknown[] | undefined;
       // NestJS creates the others.
-      filters?.filter((filter) => typeof filter !== 'function').forEach(record);
+      filters?.filter((filter) => typeof filter !== 'function').forEach(recordCaughtErrors);
     }
     app.enableVersioning({ type: VersioningType.URI, defaultVersion: DEFAULT_VERSION });
     app.getHttpServer().once('listening', () => {

@@ -51,7 +51,7 @@ export async function runService(product: Product, loadRoot: () => Promise<Type>
     const opening = locateDatabase(settings.database, 'service', signal);
     try {
       // At the same time, because both take long. These files load NestJS and TypeORM.
-      const [database, root, { createApp }, { makeSchemaCurrent }, listeners, shutdown] =
+      const [database, root, { createApp }, { prepareSchema }, listeners, shutdown] =
         await Promise.all([
           opening,
           loadRoot(),
@@ -62,11 +62,11 @@ export async function runService(product: Product, loadRoot: () => Promise<Type>
         ]);
       await listeners.checkListeners(settings.server);
 
-      const schemaCurrent = makeSchemaCurrent(settings, database, logger, signal);
-      const prepared = { settings, clock: SYSTEM_CLOCK, logger, database, schemaCurrent };
+      const schemaReady = prepareSchema(settings, database, logger, signal);
+      const prepared = { settings, clock: SYSTEM_CLOCK, logger, database, schemaReady };
       const app = await Promise.race([
         createApp(root, prepared),
-        rejectWhenStopped(stopped, schemaCurrent, hurried),
+        rejectWhenStopped(stopped, schemaReady, hurried),
       ]);
       try {
         const metrics = await listeners.listenForMetrics(app, settings.server, log);
@@ -140,11 +140,11 @@ function reasonOf(signal: AbortSignal): Promise<string> {
  */
 async function rejectWhenStopped(
   stopped: Promise<string>,
-  schemaCurrent: Promise<void>,
+  schemaReady: Promise<void>,
   hurried: Promise<void>,
 ): Promise<never> {
   // createApp() reports a failed migration.
-  const migrated = schemaCurrent.catch(() => undefined);
+  const migrated = schemaReady.catch(() => undefined);
   const reason = await stopped;
   await Promise.race([migrated, hurried]);
   throw reason as unknown as Error;

@@ -10,7 +10,7 @@ import { addressOf } from './http/request/public-url.js';
 import type { Log } from './logging/logger.js';
 import { createMetricsServer } from './metrics/metrics-server.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
-import type { Prepared } from './process.module.js';
+import type { PreparedObjects } from './process.module.js';
 
 /** Connections to accept. With Node's default of 511, the system drops some of a burst. */
 const LISTEN_BACKLOG = 4_096;
@@ -67,7 +67,7 @@ export async function listenForMetrics(
 export function announce(
   app: NestExpressApplication,
   metrics: Server,
-  { settings, database }: Pick<Prepared, 'settings' | 'database'>,
+  { settings, database }: Pick<PreparedObjects, 'settings' | 'database'>,
   { logger, print }: Log,
 ): void {
   const { trustProxy, publicUrl } = settings.server;

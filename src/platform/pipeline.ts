@@ -1,9 +1,9 @@
 import type { CanActivate, NestMiddleware, Type } from '@nestjs/common';
 import { AccessLog } from './access-log.js';
 import { ApiKeyGuard } from './access/api-key.guard.js';
+import { ErrorFilter } from './error.filter.js';
 import { BodyGuard } from './http/body/body.guard.js';
 import { RequestContextMiddleware } from './http/request/request-context.middleware.js';
-import { ErrorFilter } from './http/response/error.filter.js';
 import { IfMatchGuard } from './http/response/if-match.guard.js';
 import { ResponseDeadline } from './http/response/response-deadline.js';
 import type { ResponseObserver } from './http/response/response-hooks.js';

@@ -5,7 +5,6 @@ import { getOptionsToken } from '@nestjs/throttler';
 import { ClsModule } from 'nestjs-cls';
 import { AccessModule } from './access/access.module.js';
 import type { Product } from './config/product.js';
-import { translateDatabaseError } from './database/database-errors.js';
 import { DatabaseLocation } from './database/database-location.js';
 import { DatabaseModule } from './database/database.module.js';
 import { EventsModule } from './events/events.module.js';
@@ -15,7 +14,6 @@ import { ArrivingBodies } from './http/body/arriving-bodies.js';
 import { DemoKey } from './http/openapi/demo-key.js';
 import { InterfaceDescription } from './http/openapi/interface-description.js';
 import { PublicUrl } from './http/request/public-url.js';
-import { TRANSLATORS } from './http/response/error.filter.js';
 import { ResponseHooks, type ResponseObserver } from './http/response/response-hooks.js';
 import { InterfaceVersions } from './http/routing/interface-versions.js';
 import { RouteTable } from './http/routing/route-table.js';
@@ -73,7 +71,6 @@ const EXPORTED = [
     { provide: getOptionsToken(), useValue: THROTTLERS },
     ...GUARDS.map((guard) => ({ provide: APP_GUARD, useExisting: guard })),
     { provide: APP_PIPE, useClass: PIPE },
-    { provide: TRANSLATORS, useValue: [translateDatabaseError] },
     { provide: APP_FILTER, useClass: FILTER },
   ],
   exports: [...EXPORTED, ClsModule, RateLimitModule],

@@ -12,7 +12,7 @@ import { Clock, SYSTEM_CLOCK } from './config/clock.js';
 import type { Product } from './config/product.js';
 import { Settings } from './config/settings.js';
 import { DatabaseLocation, locateDatabase } from './database/database-location.js';
-import { makeSchemaCurrent, SCHEMA_CURRENT } from './database/schema/migrate.js';
+import { prepareSchema } from './database/schema/migrate.js';
 import { createLog, LOGGER } from './logging/logger.js';
 
 /** What exists once in a process, and before its application. */
@@ -22,20 +22,26 @@ abstract class ProcessObjects {
   abstract readonly logger: Logger;
   abstract readonly database: DatabaseLocation;
   /** Resolves when the schema of the database is up to date. */
-  abstract readonly schemaCurrent: Promise<unknown>;
+  abstract readonly schemaReady: Promise<unknown>;
 }
 
 /** The objects that a process hands to its application. The process closes them. */
-export abstract class Prepared extends ProcessObjects {}
+export abstract class PreparedObjects extends ProcessObjects {}
 
 /** Returns the root module of an application that uses the objects of its process. */
 export function withPrepared(
   root: Type,
-  prepared: Prepared,
+  prepared: PreparedObjects,
   ...controllers: Type[]
 ): DynamicModule {
-  const provider = { provide: Prepared, useValue: prepared };
-  return { module: root, global: true, controllers, providers: [provider], exports: [Prepared] };
+  const provider = { provide: PreparedObjects, useValue: prepared };
+  return {
+    module: root,
+    global: true,
+    controllers,
+    providers: [provider],
+    exports: [PreparedObjects],
+  };
 }
 
 const provider = (provide: InjectionToken, useFactory: (objects: ProcessObjects) => unknown) => ({
@@ -50,8 +56,8 @@ const PROVIDERS = [
   provider(Settings, (objects) => objects.settings),
   provider(Clock, (objects) => objects.clock),
   provider(LOGGER, (objects) => objects.logger),
-  provider(DatabaseLocation, (objects) => objects.database),
-  provider(SCHEMA_CURRENT, (objects) => objects.schemaCurrent),
+  // No module gets the database before its schema is up to date.
+  provider(DatabaseLocation, ({ database, schemaReady }) => schemaReady.then(() => database)),
 ];
 
 /** Provides the objects of the process: settings, clock, log and database server. */
@@ -61,9 +67,9 @@ export class ProcessModule {
   static forRoot(product: Product): DynamicModule {
     const objects = {
       provide: ProcessObjects,
-      inject: [{ token: Prepared, optional: true }],
+      inject: [{ token: PreparedObjects, optional: true }],
       // NestFactory.create(AppModule) has no process that has prepared them.
-      useFactory: (prepared?: Prepared) => prepared ?? createObjects(product),
+      useFactory: (prepared?: PreparedObjects) => prepared ?? createObjects(product),
     };
     return { module: ProcessModule, providers: [objects] };
   }
@@ -79,7 +85,7 @@ async function createObjects(product: Product): Promise<ProcessObjects & OnAppli
     clock: SYSTEM_CLOCK,
     logger,
     database,
-    schemaCurrent: makeSchemaCurrent(settings, database, logger),
+    schemaReady: prepareSchema(settings, database, logger),
     onApplicationShutdown: () => database.close(),
   };
 }

@@ -98,11 +98,11 @@ describe('a test of a feature in the process of the service', () => {
   });
 
   it('gives a provider the DataSource when the schema is up to date', async () => {
-    const schemaCurrent = sleep(50).then(() => database.query('CREATE TABLE late ()'));
+    const schemaReady = sleep(50).then(() => database.query('CREATE TABLE late ()'));
     const useFactory = (source: DataSource) => source.query('SELECT FROM late');
     @Module({ providers: [{ provide: 'ROWS', inject: [DataSource], useFactory }] })
     class LateModule {}
-    const { app } = await startTestingApp({ database, features: [LateModule], schemaCurrent });
+    const { app } = await startTestingApp({ database, features: [LateModule], schemaReady });
     expect(app.get('ROWS', { strict: false })).toEqual([]);
   });
 

@@ -7,7 +7,6 @@ import { dataSourceOptions } from './data-source-options.js';
 import { DatabaseLocation } from './database-location.js';
 import { DatabaseProbe } from './pools/database-probe.js';
 import { PipelinedStatements } from './pipelining/pipelined-statements.js';
-import { SCHEMA_CURRENT } from './schema/migrate.js';
 import { StoreDataSource } from './pipelining/store-data-source.js';
 
 const PROVIDERS = [
@@ -26,8 +25,7 @@ const PROVIDERS = [
 @Module({
   imports: [
     TypeOrmModule.forRootAsync({
-      // No provider gets the DataSource before the schema is up to date.
-      inject: [DatabaseLocation, Settings, SCHEMA_CURRENT],
+      inject: [DatabaseLocation, Settings],
       useFactory: ({ connection, use }: DatabaseLocation, { database }: Settings) => ({
         ...dataSourceOptions(connection, database, use === 'command' ? 'cli' : ''),
         autoLoadEntities: true,

@@ -84,7 +84,7 @@ async function serve(socket: Socket): Promise<void> {
     clock,
     logger,
     database: await locateDatabase(settings.database, 'service'),
-    schemaCurrent: Promise.resolve(),
+    schemaReady: Promise.resolve(),
   });
   serviceLogger = new NestLogger(logger, currentRequestIds);
   await app.listen(settings.server.port, settings.server.host);

@@ -17,7 +17,7 @@ interface TestingOptions {
   features: Type[];
   /** Settings. Changes of `process.env` have an effect in the process too. */
   env?: Record<string, string>;
-  schemaCurrent?: Promise<unknown>;
+  schemaReady?: Promise<unknown>;
   /** `(module) => module.overrideProvider(Mailer).useValue(mailer)` */
   override?: (module: TestingModuleBuilder) => TestingModuleBuilder;
 }
@@ -31,7 +31,7 @@ export async function startTestingApp({
   database,
   features,
   env = {},
-  schemaCurrent = Promise.resolve(),
+  schemaReady = Promise.resolve(),
   override = (module) => module,
 }: TestingOptions): Promise<{ app: NestExpressApplication; url: string }> {
   const settings = new Settings(PRODUCT, { DATABASE_URL: database.url, ...env });
@@ -41,7 +41,7 @@ export async function startTestingApp({
   @Module({ imports: [PlatformModule.forRoot(PRODUCT), ...features] })
   class Root {}
   const location = await locateDatabase(settings.database, 'service');
-  const prepared = { settings, clock: SYSTEM_CLOCK, logger, database: location, schemaCurrent };
+  const prepared = { settings, clock: SYSTEM_CLOCK, logger, database: location, schemaReady };
   const app = await createApp(Root, prepared, async (root, adapter, options) => {
     const testing = override(Test.createTestingModule({ imports: [root] }));
     return (await testing.compile()).createNestApplication(adapter, options);

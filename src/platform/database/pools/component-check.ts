@@ -9,8 +9,6 @@ export interface CheckResult {
   readonly cause?: unknown;
 }
 
-const LATE = Symbol('late');
-
 /** Checks a component that the service depends on, in a limited time. */
 export class ComponentCheck {
   private running: Promise<CheckResult> | undefined;
@@ -29,16 +27,22 @@ export class ComponentCheck {
    * any number of health probes.
    */
   run(): Promise<CheckResult> {
-    this.running ??= this.checkOnce().finally(() => (this.running = undefined));
+    this.running ??= Promise.race([this.checkOnce(), this.late()]).finally(
+      () => (this.running = undefined),
+    );
     return this.running;
   }
 
-  private async checkOnce(): Promise<CheckResult> {
+  private async late(): Promise<CheckResult> {
+    await delay(this.limitMs, undefined, { ref: false });
     // If the process was busy, it reads a response that has arrived before it runs the immediate.
-    const limit = delay(this.limitMs, undefined, { ref: false }).then(() => setImmediate(LATE));
+    await setImmediate();
+    return { state: 'down', cause: `no response in ${this.limitMs} ms` };
+  }
+
+  private async checkOnce(): Promise<CheckResult> {
     try {
-      const result = await Promise.race([Promise.resolve().then(this.check), limit]);
-      if (result === LATE) return { state: 'down', cause: `no response in ${this.limitMs} ms` };
+      const result = await this.check();
       if (result === 'read-only') return { state: 'read-only' };
       return { state: result === 'down' || result === false ? 'down' : 'up' };
     } catch (cause) {

@@ -58,11 +58,8 @@ export async function migrate(
   });
 }
 
-/** The token of a provider that exists when the schema is up to date. */
-export const SCHEMA_CURRENT = Symbol('schema-current');
-
 /** Migrates the schema, or checks that no migration is missing. @throws StartError if one is */
-export async function makeSchemaCurrent(
+export async function prepareSchema(
   { database: settings, product }: Settings,
   location: DatabaseLocation,
   logger: Logger,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
 import { trace } from '@opentelemetry/api';
 import { Injectable, type NestMiddleware } from '@nestjs/common';
-import { CLS_ID, ClsService, ClsServiceManager } from 'nestjs-cls';
+import { CLS_ID, CLS_REQ, ClsService, ClsServiceManager } from 'nestjs-cls';
 import type { NextFunction, Request, Response } from './request.js';
 import { RequestState } from './request-state.js';
 
@@ -14,9 +14,6 @@ const PORT =
 /** W3C Trace Context: version, trace-id, parent-id, flags. Later versions may append fields. */
 const TRACE_PARENT =
   /^(?:00(?=.{53}$)|(?!00|ff)[0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/;
-
-/** The key of the request in the AsyncLocalStorage. */
-const REQUEST = Symbol('request');
 
 /**
  * Identifies the request, and sets the headers of every response. Everything that runs for the request
@@ -32,13 +29,13 @@ export class RequestContextMiddleware implements NestMiddleware {
     request.state = new RequestState(id, traceId(request), clientAddress(request));
     response.setHeader('X-Request-Id', id);
     response.setHeader('X-Content-Type-Options', 'nosniff');
-    this.cls.runWith({ [CLS_ID]: id, [REQUEST]: request }, next);
+    this.cls.runWith({ [CLS_ID]: id, [CLS_REQ]: request }, next);
   }
 }
 
 /** Returns the request that the calling code handles, undefined outside of one. */
 export function currentRequest(): Request | undefined {
-  return ClsServiceManager.getClsService().get<Request | undefined>(REQUEST);
+  return ClsServiceManager.getClsService().get<Request | undefined>(CLS_REQ);
 }
 
 /** Returns the identifiers of the request that the calling code handles, for its log lines. */

@@ -1,24 +1,13 @@
 import { STATUS_CODES } from 'node:http';
-import {
-  type ArgumentsHost,
-  Catch,
-  type ExceptionFilter,
-  HttpException,
-  Inject,
-} from '@nestjs/common';
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import { FILTER_CATCH_EXCEPTIONS } from '@nestjs/common/internal';
-import { Settings } from '../../config/settings.js';
-import { codeOfStatus, ERRORS } from '../../errors/catalogue.js';
-import { ServiceError, serviceUnavailable } from '../../errors/service-error.js';
-import { challengeOf } from '../request/headers.js';
-import { requestOf, responseOf } from '../request/request-context.js';
-import { sendError } from './send-json.js';
-
-/** Translates an exception of a package. Returns undefined for one that it does not know. */
-type Translator = (exception: unknown) => ServiceError | undefined;
-
-/** The token of the translators. */
-export const TRANSLATORS = Symbol('translators');
+import { Settings } from './config/settings.js';
+import { translateDatabaseError } from './database/database-errors.js';
+import { codeOfStatus, ERRORS } from './errors/catalogue.js';
+import { ServiceError, serviceUnavailable } from './errors/service-error.js';
+import { challengeOf } from './http/request/headers.js';
+import { requestOf, responseOf } from './http/request/request-context.js';
+import { sendError } from './http/response/send-json.js';
 
 /** Codes that are errors of RFC 6750, section 3.1. Another 401 has a challenge without an error. */
 const BEARER_ERRORS = new Map([
@@ -29,14 +18,11 @@ const BEARER_ERRORS = new Map([
 /** Sends every exception as an Error. Only the log line of the request contains the cause. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
-  constructor(
-    @Inject(TRANSLATORS) private readonly translators: readonly Translator[],
-    private readonly settings: Settings,
-  ) {}
+  constructor(private readonly settings: Settings) {}
 
   catch(exception: unknown, host: ArgumentsHost): void {
     const response = responseOf(host);
-    const error = serviceErrorOf(exception, this.translators);
+    const error = serviceErrorOf(exception);
     const parameter = BEARER_ERRORS.get(error.code) ?? (error.status === 401 ? '' : undefined);
     const name = 'WWW-Authenticate';
     if (parameter !== undefined && !response.headersSent && !response.hasHeader(name)) {
@@ -51,26 +37,21 @@ export class ErrorFilter implements ExceptionFilter {
  *
  * @param instance anything: only a filter is changed
  */
-export function recordCaughtErrors(
-  instance: unknown,
-  translators: () => readonly Translator[],
-): unknown {
+export function recordCaughtErrors(instance: unknown): unknown {
   if (!(instance instanceof Object) || instance instanceof ErrorFilter) return instance;
   if (!Reflect.hasMetadata(FILTER_CATCH_EXCEPTIONS, instance)) return instance;
   const filter = instance as ExceptionFilter;
   const send = filter.catch.bind(filter);
   filter.catch = (exception, host) => {
-    if (host.getType() === 'http')
-      requestOf(host).state.failure ??= serviceErrorOf(exception, translators());
+    if (host.getType() === 'http') requestOf(host).state.failure ??= serviceErrorOf(exception);
     return send(exception, host) as unknown;
   };
   return instance;
 }
 
-function serviceErrorOf(exception: unknown, translators: readonly Translator[]): ServiceError {
-  let error = exception instanceof ServiceError ? exception : undefined;
-  for (const translate of translators) error ??= translate(exception);
-  return error ?? unknownError(exception);
+function serviceErrorOf(exception: unknown): ServiceError {
+  if (exception instanceof ServiceError) return exception;
+  return translateDatabaseError(exception) ?? unknownError(exception);
 }
 
 function unknownError(cause: unknown): ServiceError {
