@@ -7,7 +7,7 @@ import { Settings } from './config/settings.js';
 import type { ServiceError } from './errors/service-error.js';
 import { loggedAddress, routeOf } from './http/request/request-context.js';
 import type { Request, Response } from './http/request/request.js';
-import type { ResponseObserver } from './http/response/response-hooks.js';
+import type { ResponseObserver } from './http/response/response-observers.js';
 import { describeCause } from './logging/error-details.js';
 import { LOGGER, maskedKey } from './logging/logger.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';

@@ -43,12 +43,12 @@ export async function runService(product: Product, loadRoot: () => Promise<Type>
   const settings = new Settings(product);
   const log = await createLog(settings.logging);
   const { logger } = log;
-  const signal = stopSignal(log, settings.server);
-  const stopped = reasonOf(signal);
-  const hurried = stopped.then(nextSignal);
+  const stopSignal = createStopSignal(log, settings.server);
+  const stopRequested = reasonOf(stopSignal);
+  const secondSignal = stopRequested.then(nextSignal);
   try {
     printFirstStart(settings.database, log);
-    const opening = locateDatabase(settings.database, 'service', signal);
+    const opening = locateDatabase(settings.database, 'service', stopSignal);
     try {
       // At the same time, because both take long. These files load NestJS and TypeORM.
       const [database, root, { createApp }, { prepareSchema }, listeners, shutdown] =
@@ -62,11 +62,11 @@ export async function runService(product: Product, loadRoot: () => Promise<Type>
         ]);
       await listeners.checkListeners(settings.server);
 
-      const schemaReady = prepareSchema(settings, database, logger, signal);
+      const schemaReady = prepareSchema(settings, database, logger, stopSignal);
       const prepared = { settings, clock: SYSTEM_CLOCK, logger, database, schemaReady };
       const app = await Promise.race([
         createApp(root, prepared),
-        rejectWhenStopped(stopped, schemaReady, hurried),
+        rejectWhenStopped(stopRequested, schemaReady, secondSignal),
       ]);
       try {
         const metrics = await listeners.listenForMetrics(app, settings.server, log);
@@ -74,14 +74,14 @@ export async function runService(product: Product, loadRoot: () => Promise<Type>
           await listeners.listenForRequests(app, settings.server, log);
           listeners.announce(app, metrics, prepared, log);
           // The service runs until here.
-          const reason = await stopped;
+          const reason = await stopRequested;
           logger.info({ signal: reason }, 'stopping');
-          await shutdown.drain(app, settings.server, hurried);
+          await shutdown.drain(app, settings.server, secondSignal);
         } finally {
           listeners.closeListener(metrics);
         }
       } finally {
-        await shutdown.closeApp(app, signal.reason as string | undefined, hurried, logger);
+        await shutdown.closeApp(app, stopSignal.reason as string | undefined, secondSignal, logger);
       }
     } finally {
       // If a module cannot be loaded, the database may still be starting.
@@ -90,7 +90,7 @@ export async function runService(product: Product, loadRoot: () => Promise<Type>
     }
     logger.info('stopped');
   } catch (error) {
-    if (!signal.aborted || error !== signal.reason) throw error;
+    if (!stopSignal.aborted || error !== stopSignal.reason) throw error;
     // It was stopped before it had started.
     logger.info({ signal: error }, 'stopped');
     process.exitCode ??= 128 + constants.signals[error as NodeJS.Signals];
@@ -110,7 +110,10 @@ function printFirstStart({ connection, dataDir }: DatabaseSettings, log: Log): v
  * Returns a signal that is aborted at the first signal of the process, with its name, or at an uncaught
  * exception, with its origin. After an uncaught exception, the process ends in any case.
  */
-function stopSignal(log: Log, { shutdownDelayMs, shutdownGraceMs }: ServerSettings): AbortSignal {
+function createStopSignal(
+  log: Log,
+  { shutdownDelayMs, shutdownGraceMs }: ServerSettings,
+): AbortSignal {
   const stopping = new AbortController();
   for (const name of STOP_SIGNALS) process.on(name, () => stopping.abort(name));
   process.once('uncaughtException', (err, origin) => {
@@ -139,13 +142,13 @@ function reasonOf(signal: AbortSignal): Promise<string> {
  * never be ready. A migration in progress ends first.
  */
 async function rejectWhenStopped(
-  stopped: Promise<string>,
+  stopRequested: Promise<string>,
   schemaReady: Promise<void>,
-  hurried: Promise<void>,
+  secondSignal: Promise<void>,
 ): Promise<never> {
   // createApp() reports a failed migration.
   const migrated = schemaReady.catch(() => undefined);
-  const reason = await stopped;
-  await Promise.race([migrated, hurried]);
+  const reason = await stopRequested;
+  await Promise.race([migrated, secondSignal]);
   throw reason as unknown as Error;
 }

@@ -7,7 +7,7 @@ import { ArrivingBodies } from './http/body/arriving-bodies.js';
 import { hasBody, isHealthProbe } from './http/request/request-context.js';
 import { awaitArrivedInput, ignoreInput } from './http/request/input.js';
 import type { NextFunction, Request, Response } from './http/request/request.js';
-import type { ResponseObserver } from './http/response/response-hooks.js';
+import type { ResponseObserver } from './http/response/response-observers.js';
 import { sendError } from './http/response/send-json.js';
 
 /**
@@ -43,7 +43,7 @@ export class OverloadMiddleware implements NestMiddleware, ResponseObserver {
     }
     request.state.isAdmitted = true;
     this.inProgress++;
-    if (hasBody(request) && this.authenticator.hasValidKey(request)) {
+    if (hasBody(request) && this.authenticator.hasIssuedKey(request)) {
       awaitArrivedInput(request, next);
     } else {
       next();
@@ -64,7 +64,7 @@ export class OverloadMiddleware implements NestMiddleware, ResponseObserver {
     const { maxRequestsInProgress, maxUnauthenticatedRequests } = this.settings.bounds;
     const { inProgress } = this;
     if (inProgress < maxUnauthenticatedRequests) return undefined;
-    if (!this.authenticator.hasValidKey(request)) return 'unauthenticated_requests';
+    if (!this.authenticator.hasIssuedKey(request)) return 'unauthenticated_requests';
     const hasRoom = inProgress < maxRequestsInProgress || this.bodies.rejectOldest();
     return hasRoom ? undefined : 'requests_in_progress';
   }

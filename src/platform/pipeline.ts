@@ -6,7 +6,7 @@ import { BodyGuard } from './http/body/body.guard.js';
 import { RequestContextMiddleware } from './http/request/request-context.middleware.js';
 import { IfMatchGuard } from './http/response/if-match.guard.js';
 import { ResponseDeadline } from './http/response/response-deadline.js';
-import type { ResponseObserver } from './http/response/response-hooks.js';
+import type { ResponseObserver } from './http/response/response-observers.js';
 import { CorsMiddleware } from './http/routing/cors.middleware.js';
 import { PreflightMiddleware } from './http/routing/preflight.middleware.js';
 import { ConnectionsMiddleware } from './http/server/connections.middleware.js';
@@ -75,7 +75,7 @@ export const ADAPTER = HttpAdapter;
 export const FILTER = ErrorFilter;
 
 /**
- * ResponseHooks calls these. When a response begins, the rate limit headers that it lacks are set. When it
+ * ResponseObservers calls these. When a response begins, the rate limit headers that it lacks are set. When it
  * is sent or its connection closes, what the request holds is released, and the request is logged and
  * counted.
  */

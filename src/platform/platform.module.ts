@@ -14,7 +14,7 @@ import { ArrivingBodies } from './http/body/arriving-bodies.js';
 import { DemoKey } from './http/openapi/demo-key.js';
 import { InterfaceDescription } from './http/openapi/interface-description.js';
 import { PublicUrl } from './http/request/public-url.js';
-import { ResponseHooks, type ResponseObserver } from './http/response/response-hooks.js';
+import { ResponseObservers, type ResponseObserver } from './http/response/response-observers.js';
 import { InterfaceVersions } from './http/routing/interface-versions.js';
 import { RouteTable } from './http/routing/route-table.js';
 import { UnmatchedController } from './http/routing/unmatched.controller.js';
@@ -64,9 +64,9 @@ const EXPORTED = [
     RouteTable,
     ...new Set<Type>([...MIDDLEWARE, ...GUARDS, ...OBSERVERS]),
     {
-      provide: ResponseHooks,
+      provide: ResponseObservers,
       inject: [...OBSERVERS],
-      useFactory: (...observers: ResponseObserver[]) => new ResponseHooks(observers),
+      useFactory: (...observers: ResponseObserver[]) => new ResponseObservers(observers),
     },
     { provide: getOptionsToken(), useValue: THROTTLERS },
     ...GUARDS.map((guard) => ({ provide: APP_GUARD, useExisting: guard })),

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { KeyUsage } from './access/usage/key-usage.js';
 import type { ServerSettings } from './config/server-settings.js';
 import { Readiness } from './health/readiness.js';
-import { ResponseHooks } from './http/response/response-hooks.js';
+import { ResponseObservers } from './http/response/response-observers.js';
 import { ConnectionsMiddleware } from './http/server/connections.middleware.js';
 import { flushSpans } from './tracing/spans.js';
 
@@ -16,22 +16,22 @@ const CLOSE_LIMIT_MS = 1_500;
  * Reports not ready for SHUTDOWN_DELAY_SECONDS, and then completes the requests in progress within
  * SHUTDOWN_GRACE_SECONDS. Afterwards, no connection is open, and each request is logged.
  *
- * @param hurried ends both waits
+ * @param secondSignal ends both waits
  */
 export async function drain(
   app: NestExpressApplication,
   { shutdownDelayMs, shutdownGraceMs }: ServerSettings,
-  hurried: Promise<unknown>,
+  secondSignal: Promise<unknown>,
 ): Promise<void> {
   app.get(Readiness).beginShutdown();
-  app.get(ResponseHooks).closeAfterResponses();
-  await Promise.race([delay(shutdownDelayMs), hurried]);
+  app.get(ResponseObservers).closeAfterResponses();
+  await Promise.race([delay(shutdownDelayMs), secondSignal]);
   const server = app.getHttpServer();
   // Node.js also closes the idle connections.
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   const connections = app.get(ConnectionsMiddleware);
   connections.closeUnusedAndStreams();
-  await Promise.race([closed, delay(shutdownGraceMs), hurried]);
+  await Promise.race([closed, delay(shutdownGraceMs), secondSignal]);
   connections.closeAll();
   await closed;
   // Sockets emit 'close' after the server does, and only then are their requests logged.
@@ -42,12 +42,12 @@ export async function drain(
  * Stores the usage of API keys, exports spans, and closes the application, in at most 1.5 seconds.
  *
  * @param reason to stop, for the hooks of features. undefined: the application could not listen
- * @param hurried ends the wait
+ * @param secondSignal ends the wait
  */
 export async function closeApp(
   app: NestExpressApplication,
   reason: string | undefined,
-  hurried: Promise<unknown>,
+  secondSignal: Promise<unknown>,
   logger: Logger,
 ): Promise<void> {
   // The interface of an application declares no signal, which the shutdown hooks get.
@@ -58,7 +58,7 @@ export async function closeApp(
   // The requests that were drained have spans.
   const flushed = flushSpans().catch((err: unknown) => logger.warn({ err }, 'spans were lost'));
   const closed = Promise.all([saved, flushed, context.close(reason)]).then(() => 'closed');
-  const result = await Promise.race([closed, hurried, delay(CLOSE_LIMIT_MS, 'late')]);
+  const result = await Promise.race([closed, secondSignal, delay(CLOSE_LIMIT_MS, 'late')]);
   if (result !== 'late') return;
   logger.warn(
     { limitMs: CLOSE_LIMIT_MS, keysWithoutUsage: usage.unsaved },

@@ -8,7 +8,7 @@ import {
   routeMetadata,
   routeOf,
 } from '../http/request/request-context.js';
-import type { IdentifiedCaller } from '../http/request/caller.js';
+import type { Identification } from '../http/request/caller.js';
 import { IsPublic } from '../http/request/public.decorator.js';
 import type { Request } from '../http/request/request.js';
 import type { CallerCheck } from '../http/request/request-state.js';
@@ -47,7 +47,7 @@ export class ApiKeyGuard implements CanActivate, CallerCheck {
     this.check(request, await this.authenticator.identifyAgain(request));
   }
 
-  private check(request: Request, caller: IdentifiedCaller): true {
+  private check(request: Request, caller: Identification): true {
     if (caller.reason === 'unavailable') throw databaseUnavailable(caller.cause);
     if (caller.reason === 'invalid') throw this.invalid;
     if (caller.reason === 'missing') throw this.missing;

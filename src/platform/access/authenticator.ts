@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../config/clock.js';
-import type { IdentifiedCaller, KeyState } from '../http/request/caller.js';
+import type { Identification, KeyState } from '../http/request/caller.js';
 import type { Request } from '../http/request/request.js';
 import type { RequestState } from '../http/request/request-state.js';
 import { IssuedKeys } from './key-cache/issued-keys.js';
@@ -11,8 +11,8 @@ import { KeyUsage } from './usage/key-usage.js';
 /** RFC 6750, 2.1; the scheme is case-insensitive (RFC 9110, 11.1). */
 const SCHEME = /^bearer(?: +|$)/i;
 
-const MISSING: IdentifiedCaller = { kind: 'anonymous', reason: 'missing' };
-const INVALID: IdentifiedCaller = { kind: 'anonymous', reason: 'invalid' };
+const MISSING: Identification = { kind: 'anonymous', reason: 'missing' };
+const INVALID: Identification = { kind: 'anonymous', reason: 'invalid' };
 
 /** Identifies the caller of a request. */
 @Injectable()
@@ -28,7 +28,7 @@ export class Authenticator {
    * Whether the request's API key is valid as far as this is known without a query: its cached
    * state is valid, or the store has issued it. Has no side effects.
    */
-  hasValidKey(request: Request): boolean {
+  hasIssuedKey(request: Request): boolean {
     const hash = this.issuedHash(request);
     const key = this.cache.peek(hash);
     return key ? isUsable(key, this.clock.now()) : hash !== '';
@@ -39,7 +39,7 @@ export class Authenticator {
    * cannot be read, the caller is anonymous. Returns a promise only for an issued API key (see IssuedKeys)
    * without a cached state of at most four seconds (docs/performance.md).
    */
-  identify(request: Request): IdentifiedCaller | Promise<IdentifiedCaller> {
+  identify(request: Request): Identification | Promise<Identification> {
     return request.state.caller ?? this.identifyAgain(request);
   }
 
@@ -47,15 +47,15 @@ export class Authenticator {
    * Identifies the caller again, by a state of its API key that is at most four seconds old, or ten minutes
    * while the database is unreachable.
    */
-  identifyAgain(request: Request): IdentifiedCaller | Promise<IdentifiedCaller> {
-    const keep = (caller: IdentifiedCaller): IdentifiedCaller => (request.state.caller = caller);
+  identifyAgain(request: Request): Identification | Promise<Identification> {
+    const keep = (caller: Identification): Identification => (request.state.caller = caller);
     const hash = this.issuedHash(request);
     if (hash === '') return keep(bearerToken(request) === '' ? MISSING : INVALID);
     const key = this.cache.getFresh(hash);
     return key ? keep(this.callerWith(key)) : this.lookUp(hash).then(keep);
   }
 
-  private async lookUp(hash: string): Promise<IdentifiedCaller> {
+  private async lookUp(hash: string): Promise<Identification> {
     try {
       return this.callerWith(await this.cache.get(hash));
     } catch (cause) {
@@ -76,7 +76,7 @@ export class Authenticator {
     return isIssued ? hash : '';
   }
 
-  private callerWith(key: KeyState | null): IdentifiedCaller {
+  private callerWith(key: KeyState | null): Identification {
     if (!key) return INVALID;
     if (!isUsable(key, this.clock.now()))
       return { kind: 'anonymous', reason: 'invalid', rejectedKey: key };

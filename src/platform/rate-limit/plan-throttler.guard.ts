@@ -13,7 +13,7 @@ import { KeyUsage } from '../access/usage/key-usage.js';
 import { MINUTE_MS } from '../config/clock.js';
 import { Settings } from '../config/settings.js';
 import type { ServiceError } from '../errors/service-error.js';
-import type { IdentifiedCaller } from '../http/request/caller.js';
+import type { Identification } from '../http/request/caller.js';
 import { ignoreInput } from '../http/request/input.js';
 import { IsPublic } from '../http/request/public.decorator.js';
 import {
@@ -62,7 +62,7 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
     if (routeMetadata(context, IsPublic)) return super.canActivate(context);
     const request = requestOf(context);
     // ApiKeyGuard rejects it, which is too late for the parser.
-    if (hasBody(request) && !this.authenticator.hasValidKey(request)) ignoreInput(request);
+    if (hasBody(request) && !this.authenticator.hasIssuedKey(request)) ignoreInput(request);
     // For the functions of `@Throttle()`. ApiKeyGuard needs it in any case.
     const caller = this.authenticator.identify(request);
     return caller instanceof Promise
@@ -114,14 +114,14 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
     reportDecision(response, this.storage.peekLocal(budget));
   }
 
-  private idOf(caller: IdentifiedCaller | undefined, { state }: Request): string {
+  private idOf(caller: Identification | undefined, { state }: Request): string {
     // IPv6 addresses of one /64 share a budget.
     return caller?.kind === 'key'
       ? caller.key.ownerId.toString()
       : clientNetwork(state.clientAddress);
   }
 
-  private budgetOf(id: string, caller?: IdentifiedCaller): Budget {
+  private budgetOf(id: string, caller?: Identification): Budget {
     if (caller?.kind !== 'key') return { kind: 'address', id, quotas: this.addressQuotas };
     const { key } = caller;
     const { banAfterRejections = key.limits.perMinute, banMs } = this.settings.limits;

@@ -36,4 +36,4 @@ interface AnonymousCaller {
 }
 
 /** The caller of a request: with a valid API key, or anonymous. */
-export type IdentifiedCaller = { kind: 'key'; key: KeyState; reason?: undefined } | AnonymousCaller;
+export type Identification = { kind: 'key'; key: KeyState; reason?: undefined } | AnonymousCaller;

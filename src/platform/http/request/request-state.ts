@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import type { ServiceError } from '../../errors/service-error.js';
-import type { IdentifiedCaller } from './caller.js';
+import type { Identification } from './caller.js';
 
 /** Checks the caller of a request again, for bodies and streams that take longer than a revocation may. */
 export interface CallerCheck {
@@ -22,7 +22,7 @@ export class RequestState {
   /** The SHA-256 of an API key that the store has issued, '' without one. undefined: not computed yet. */
   keyHash: string | undefined = undefined;
   /** Authenticator identifies it. undefined: not yet, or nobody needs it. */
-  caller: IdentifiedCaller | undefined = undefined;
+  caller: Identification | undefined = undefined;
   /** ApiKeyGuard, which has checked the caller. undefined: not yet, or the route is `@Public()`. */
   callerCheck: CallerCheck | undefined = undefined;
   /** The valid `Idempotency-Key` of a route that takes one. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Settings } from '../../config/settings.js';
 import { serviceUnavailable } from '../../errors/service-error.js';
 import type { Request } from '../request/request.js';
-import type { ResponseObserver } from './response-hooks.js';
+import type { ResponseObserver } from './response-observers.js';
 import { sendError } from './send-json.js';
 
 /** Time for all work of the service except its waits for the database. */

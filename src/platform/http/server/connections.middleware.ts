@@ -6,7 +6,7 @@ import { Settings } from '../../config/settings.js';
 import { hasBody } from '../request/request-context.js';
 import { ignoreInput } from '../request/input.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
-import { ResponseHooks } from '../response/response-hooks.js';
+import { ResponseObservers } from '../response/response-observers.js';
 import { watchParser } from './express-messages.js';
 import { HttpAdapter } from './http-adapter.js';
 import { lingerAfterResponse } from './lingering-close.js';
@@ -36,7 +36,7 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
   constructor(
     private readonly settings: Settings,
     private readonly host: HttpAdapterHost,
-    private readonly hooks: ResponseHooks,
+    private readonly observers: ResponseObservers,
   ) {}
 
   get size(): number {
@@ -137,7 +137,7 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
       this.responses.set(request.socket, undefined);
       this.idle.add(request.socket);
     }
-    this.hooks.onClose(request, response);
+    this.observers.onClose(request, response);
   }
 
   /** Returns whether there is room for a connection, after closing another one if necessary. */

@@ -9,7 +9,7 @@ import { ServiceError } from '../../errors/service-error.js';
 import { sendBody, sendError, sendNothing, sendNotModified } from '../response/send-json.js';
 import { jsonText } from '../response/json-text.js';
 import type { NextPage } from '../response/page.js';
-import { ResponseHooks } from '../response/response-hooks.js';
+import { ResponseObservers } from '../response/response-observers.js';
 import { PublicUrl } from '../request/public-url.js';
 import { hasBody } from '../request/request-context.js';
 import type { Request, Response } from '../request/request.js';
@@ -22,7 +22,7 @@ const CONNECTIONS_CHECK_MS = 1_000;
 /** Express with exact paths, lossless JSON, limited connections and fast creation of messages. */
 export class HttpAdapter extends ExpressAdapter {
   private readonly express;
-  private hooks: ResponseHooks | undefined;
+  private observers: ResponseObservers | undefined;
   private publicUrl: PublicUrl | undefined;
 
   /** @param find returns a provider of the application, which is created after its adapter */
@@ -82,8 +82,8 @@ export class HttpAdapter extends ExpressAdapter {
 
   private completeHead(response: Response): void {
     const { req: request } = response;
-    this.hooks ??= this.find(ResponseHooks);
-    this.hooks.beforeHead(request, response);
+    this.observers ??= this.find(ResponseObservers);
+    this.observers.beforeHead(request, response);
     if (!response.hasHeader('cache-control')) setCacheControl(response);
     // The client is still sending a body that the service does not read. Or Node's parser loses
     // requests after this one and hides their errors, as it does after an Upgrade header.

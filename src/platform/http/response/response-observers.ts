@@ -9,7 +9,7 @@ export interface ResponseObserver {
 }
 
 /** Informs its observers, in their order, about responses. */
-export class ResponseHooks {
+export class ResponseObservers {
   private endsConnections = false;
 
   constructor(private readonly observers: readonly ResponseObserver[]) {}
