@@ -18,7 +18,7 @@ import {
   NoDocumentationController,
 } from './http/openapi/documentation.controller.js';
 import { InterfaceDescription } from './http/openapi/interface-description.js';
-import { decoratedTargets } from './http/request/request-context.js';
+import { decoratedTargets } from './http/request/handler.js';
 import { PublicUrl } from './http/request/public-url.js';
 import { currentRequestIds } from './http/request/request-context.middleware.js';
 import { DEFAULT_VERSION } from './http/routing/interface-versions.js';

@@ -4,9 +4,14 @@ import { Settings } from './config/settings.js';
 import { BoundedPool } from './database/pools/bounded-pool.js';
 import { serviceOverloaded } from './errors/service-error.js';
 import { ArrivingBodies } from './http/body/arriving-bodies.js';
-import { hasBody, isHealthProbe } from './http/request/request-context.js';
 import { awaitArrivedInput, ignoreInput } from './http/request/input.js';
-import type { NextFunction, Request, Response } from './http/request/request.js';
+import {
+  hasBody,
+  isHealthProbe,
+  type NextFunction,
+  type Request,
+  type Response,
+} from './http/request/request.js';
 import type { ResponseObserver } from './http/response/response-observers.js';
 import { sendError } from './http/response/send-json.js';
 

@@ -2,7 +2,7 @@ import { Inject, Injectable, type NestMiddleware, type OnModuleInit } from '@nes
 import type { Logger } from 'pino';
 import { Settings } from './config/settings.js';
 import type { ServiceError } from './errors/service-error.js';
-import { loggedAddress } from './http/request/request-context.js';
+import { loggedAddress } from './http/request/address.js';
 import { ignoreInput } from './http/request/input.js';
 import type { NextFunction, Request, Response } from './http/request/request.js';
 import { sendError } from './http/response/send-json.js';

@@ -7,7 +7,7 @@ import {
   currentRequestIds,
   RequestContextMiddleware,
 } from '../../src/platform/http/request/request-context.middleware.js';
-import { loggedAddress } from '../../src/platform/http/request/request-context.js';
+import { loggedAddress } from '../../src/platform/http/request/address.js';
 import { describeCause, errorDetails } from '../../src/platform/logging/error-details.js';
 import { createLogger } from '../../src/platform/logging/logger.js';
 import { NestLogger } from '../../src/platform/logging/nest-logger.js';

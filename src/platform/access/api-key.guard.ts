@@ -2,15 +2,10 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { Settings } from '../config/settings.js';
 import { invalidKeyMessage } from '../errors/catalogue.js';
 import { databaseUnavailable, ServiceError } from '../errors/service-error.js';
-import {
-  exceedsAccess,
-  requestOf,
-  routeMetadata,
-  routeOf,
-} from '../http/request/request-context.js';
+import { routeMetadata } from '../http/request/handler.js';
 import type { Identification } from '../http/request/caller.js';
 import { IsPublic } from '../http/request/public.decorator.js';
-import type { Request } from '../http/request/request.js';
+import { exceedsAccess, requestOf, routeOf, type Request } from '../http/request/request.js';
 import type { CallerCheck } from '../http/request/request-state.js';
 import { Authenticator } from './authenticator.js';
 

@@ -1,5 +1,5 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import { requestOf } from '../http/request/request-context.js';
+import { requestOf } from '../http/request/request.js';
 import type { Caller as RequestCaller } from '../http/request/caller.js';
 
 export type Caller = RequestCaller;

@@ -8,7 +8,8 @@ import {
 import { ApiHeader } from '@nestjs/swagger';
 import { ServiceError } from '../errors/service-error.js';
 import { REQUEST_HEADERS } from '../http/request/headers.js';
-import { requestOf, responseOf, routeParameters } from '../http/request/request-context.js';
+import { routeParameters } from '../http/request/handler.js';
+import { requestOf, responseOf } from '../http/request/request.js';
 
 /** 1 to 255 visible ASCII characters. The first is not a double quote. */
 const BARE = /^[!#-~][!-~]{0,254}$/;

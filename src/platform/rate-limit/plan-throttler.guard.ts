@@ -16,16 +16,17 @@ import type { ServiceError } from '../errors/service-error.js';
 import type { Identification } from '../http/request/caller.js';
 import { ignoreInput } from '../http/request/input.js';
 import { IsPublic } from '../http/request/public.decorator.js';
+import { clientNetwork } from '../http/request/address.js';
+import { routeMetadata } from '../http/request/handler.js';
 import {
-  clientNetwork,
   hasBody,
   isHealthProbe,
   requestOf,
   responseOf,
-  routeMetadata,
   routeOf,
-} from '../http/request/request-context.js';
-import type { Request, Response } from '../http/request/request.js';
+  type Request,
+  type Response,
+} from '../http/request/request.js';
 import { type Budget, LimitStorage, ownerBudget, Quota } from './limit-storage.js';
 import { reportDecision } from './rate-limit-headers.js';
 

@@ -1,7 +1,7 @@
 import type { DiscoveryService } from '@nestjs/core';
 import { SkipThrottle, Throttle } from '@nestjs/throttler';
 import { StartError } from '../errors/start-error.js';
-import { decoratedTargets } from '../http/request/request-context.js';
+import { decoratedTargets } from '../http/request/handler.js';
 
 /** Returns the metadata that the decorators of @nestjs/throttler set for a throttler, by key. */
 function metadataFor(throttler: string): Map<string, unknown> {

@@ -12,15 +12,8 @@ import { MAX_BODY_BYTES } from '../../config/bounds.js';
 import { Settings } from '../../config/settings.js';
 import { payloadTooLarge, ServiceError } from '../../errors/service-error.js';
 import { StartError } from '../../errors/start-error.js';
-import {
-  decoratedTargets,
-  hasBody,
-  requestOf,
-  routeMetadata,
-  routeParameters,
-  routeOf,
-} from '../request/request-context.js';
-import type { Request } from '../request/request.js';
+import { decoratedTargets, routeMetadata, routeParameters } from '../request/handler.js';
+import { hasBody, requestOf, routeOf, type Request } from '../request/request.js';
 import { ResponseDeadline } from '../response/response-deadline.js';
 import { ArrivingBodies } from './arriving-bodies.js';
 import { parseJson } from './parse-json.js';

@@ -1,7 +1,8 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { RouteParamtypes } from '@nestjs/common/internal';
 import { ServiceError } from '../../errors/service-error.js';
-import { requestOf, routeOf, routeParameters } from '../request/request-context.js';
+import { routeParameters } from '../request/handler.js';
+import { requestOf, routeOf } from '../request/request.js';
 import { ifMatchOf, ifMatchParameter } from './if-match.js';
 
 const UNSUPPORTED =

@@ -1,8 +1,7 @@
 import { applyDecorators, createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
 import { ServiceError } from '../../errors/service-error.js';
-import { requestOf } from '../request/request-context.js';
-import type { Request } from '../request/request.js';
+import { requestOf, type Request } from '../request/request.js';
 import { entityTag } from './entity-tag.js';
 import { jsonText } from './json-text.js';
 

@@ -10,7 +10,7 @@ import { ApiExtension } from '@nestjs/swagger';
 import { Clock } from '../../config/clock.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { PublicUrl } from '../request/public-url.js';
-import { responseOf } from '../request/request-context.js';
+import { responseOf } from '../request/request.js';
 
 /** When an operation is deprecated and removed, and its replacement. */
 interface Deprecation {

@@ -3,7 +3,7 @@ import { CONTROLLER_WATERMARK, VERSION_METADATA } from '@nestjs/common/internal'
 import { DiscoveryService } from '@nestjs/core';
 import { ERRORS } from '../../errors/catalogue.js';
 import { ServiceError } from '../../errors/service-error.js';
-import { decoratedTargets } from '../request/request-context.js';
+import { decoratedTargets } from '../request/handler.js';
 
 /** The version of a controller that declares none, as those that the Nest CLI generates. */
 export const DEFAULT_VERSION = '1';

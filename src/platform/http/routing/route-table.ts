@@ -2,7 +2,7 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { PATH_METADATA } from '@nestjs/common/internal';
 import { HttpAdapterHost, Reflector } from '@nestjs/core';
 import type { Application, IRoute } from 'express';
-import { EVERY_PATH } from '../request/request-context.js';
+import { EVERY_PATH } from '../request/request.js';
 
 /** Adds a sentence to the 405 for the methods that the path of this handler does not allow. */
 export const NotAllowedHint = Reflector.createDecorator<string>();

@@ -1,8 +1,13 @@
 import { All, Controller, Next, Req, Res, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { ServiceError } from '../../errors/service-error.js';
-import { EVERY_PATH, exceedsAccess } from '../request/request-context.js';
-import type { NextFunction, Request, Response } from '../request/request.js';
+import {
+  EVERY_PATH,
+  exceedsAccess,
+  type NextFunction,
+  type Request,
+  type Response,
+} from '../request/request.js';
 import { InterfaceVersions } from './interface-versions.js';
 import { RouteTable } from './route-table.js';
 

@@ -11,8 +11,7 @@ import { jsonText } from '../response/json-text.js';
 import type { NextPage } from '../response/page.js';
 import { ResponseObservers } from '../response/response-observers.js';
 import { PublicUrl } from '../request/public-url.js';
-import { hasBody } from '../request/request-context.js';
-import type { Request, Response } from '../request/request.js';
+import { hasBody, type Request, type Response } from '../request/request.js';
 import { InterfaceVersions } from '../routing/interface-versions.js';
 import { lingerAfterResponse } from './lingering-close.js';
 
