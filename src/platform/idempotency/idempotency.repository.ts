@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
+import { PipelinedStatements } from '../database/pipelining/pipelined-statements.js';
 import { queryRows } from '../database/sql.js';
 import type { IdempotencyRecord } from './idempotency-record.entity.js';
 
@@ -9,7 +10,7 @@ const LOCK_AND_FIND = `
   SELECT pg_try_advisory_xact_lock($1::bigint) AS locked,
          record.fingerprint::bytea, record.answer::text AS response
     FROM (SELECT) AS one LEFT JOIN idempotency_keys AS record ON record.expires_at > $4::timestamptz
-     AND record.owner_id = $2::bigint AND record.key = $3::text -- typed`;
+     AND record.owner_id = $2::bigint AND record.key = $3::text`;
 
 /** Inserts a row, or replaces an expired one. Returns no row if an unexpired one exists. */
 const SAVE = `
@@ -18,7 +19,7 @@ const SAVE = `
       ON CONFLICT ON CONSTRAINT idempotency_keys_pkey DO UPDATE
      SET fingerprint = excluded.fingerprint, answer = excluded.answer, expires_at = excluded.expires_at
    WHERE old.expires_at <= $6::timestamptz
-  RETURNING true -- typed`;
+  RETURNING true`;
 
 /** By ctid, which is stable while rows are locked. By primary key, it would read the whole table. */
 const DELETE_EXPIRED = `
@@ -34,7 +35,10 @@ type StoredResponse = Pick<IdempotencyRecord, 'fingerprint' | 'response'>;
 /** Stores first responses. Times are milliseconds since the epoch, on the service's clock. */
 @Injectable()
 export class IdempotencyRepository {
-  constructor(private readonly manager: EntityManager) {}
+  constructor(
+    private readonly manager: EntityManager,
+    private readonly statements: PipelinedStatements,
+  ) {}
 
   /**
    * Locks the key until the transaction ends. Returns the stored response, null if there is none,
@@ -44,11 +48,16 @@ export class IdempotencyRepository {
     { ownerId, key }: OwnedKey,
     nowMs: number,
   ): Promise<StoredResponse | null | 'locked'> {
-    const values = [lockOf({ ownerId, key }), ownerId, key, new Date(nowMs)];
-    type Row = { locked: boolean } & (StoredResponse | { response: null });
-    const [row] = (await queryRows<Row>(this.manager, LOCK_AND_FIND, values)) as [Row];
-    if (!row.locked) return 'locked';
-    return row.response === null ? null : row;
+    const values = [lockOf({ ownerId, key }), ownerId, key, timestamp(nowMs)];
+    const [found] = await this.statements.typed(
+      LOCK_AND_FIND,
+      values,
+      ([locked, fingerprint, response]: [boolean, Buffer, string | null]) => {
+        if (!locked) return 'locked';
+        return response === null ? null : { fingerprint, response };
+      },
+    );
+    return found ?? null;
   }
 
   /** Returns false, and stores nothing, if a response is stored. */
@@ -56,14 +65,20 @@ export class IdempotencyRepository {
     { ownerId, key, fingerprint, response, expiresAt }: IdempotencyRecord,
     nowMs: number,
   ): Promise<boolean> {
-    const values = [ownerId, key, fingerprint, response, expiresAt, new Date(nowMs)];
-    return (await queryRows(this.manager, SAVE, values)).length > 0;
+    const bytes = `\\x${fingerprint.toString('hex')}`;
+    const values = [ownerId, key, bytes, response, expiresAt.toISOString(), timestamp(nowMs)];
+    const saved = await this.statements.typed(SAVE, values, () => true);
+    return saved.length > 0;
   }
 
   /** Deletes up to `limit` expired records that no other replica deletes. */
   async deleteExpired(nowMs: number, limit: number): Promise<void> {
     await queryRows(this.manager, DELETE_EXPIRED, [new Date(nowMs), limit]);
   }
+}
+
+function timestamp(ms: number): string {
+  return new Date(ms).toISOString();
 }
 
 /** Returns the advisory lock of a key: 64 bits of its hash, so that collisions are negligible. */

@@ -57,9 +57,6 @@ interface Internals {
 export class PgClient extends pg.Client {
   /** Whether statements are prepared in the session (see `startSession`). */
   preparesStatements = true;
-  /** In a transaction, only SQL that ends with `-- typed` (docs/decisions/0002). */
-  private readonly prepares = (text = '') =>
-    this.preparesStatements && (this.getTransactionStatus() !== 'T' || text.endsWith('-- typed'));
   private readonly prepared: PreparedStatements = new Map();
 
   constructor(config: PgClientConfig) {
@@ -83,7 +80,7 @@ export class PgClient extends pg.Client {
     if (typeof text !== 'string' || typeof values === 'function') return query(text, values, done);
     // Without values, it may be several statements.
     const isOne = Array.isArray(values) && values.length > 0;
-    const name = isOne && this.prepares(text) ? statementName(text) : undefined;
+    const name = isOne && this.prepares() ? statementName(text) : undefined;
     const send = () => query({ name, text }, values);
     const again = (error: Error) => (this.runsAgain(error, name) ? send() : Promise.reject(error));
     const result = traceStatement(text, () => (isOne ? send().catch(again) : send()));
@@ -114,7 +111,8 @@ export class PgClient extends pg.Client {
 
   /** Runs statements as one transaction. */
   run(statements: readonly Statement[], done: BatchDone, again: readonly Statement[] = []): void {
-    const prepared = this.prepares() ? this.prepared : undefined;
+    const isTyped = statements.every((statement) => statement.isTyped);
+    const prepared = this.prepares(isTyped) ? this.prepared : undefined;
     const batch = new StatementBatch(statements, prepared, (error, failed) => {
       if (failed && !again.includes(failed) && this.runsAgain(error as Error, failed.name))
         this.run(statements, done, [...again, failed]);
@@ -130,6 +128,11 @@ export class PgClient extends pg.Client {
    */
   abandon(reason?: Error): void {
     this.internals.connection.stream.destroy(reason);
+  }
+
+  /** In a transaction, only typed statements (docs/decisions/0002). */
+  private prepares(isTyped = false): boolean {
+    return this.preparesStatements && (isTyped || this.getTransactionStatus() !== 'T');
   }
 
   /** Lets a statement be prepared again. Returns whether it can run again: it has had no effect. */

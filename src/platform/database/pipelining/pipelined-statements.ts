@@ -53,12 +53,14 @@ export class PipelinedStatements {
   private readonly reads: BatchQueue;
   private readonly inserts: BatchQueue;
   private readonly alone: BatchQueue;
+  private readonly typedOnes: BatchQueue;
 
   /** @param pool of PgClients; its owner closes it */
   constructor(@Inject(BoundedPool) pool: Pool) {
     this.reads = new BatchQueue(pool, LASTING_PLANS);
     this.inserts = new BatchQueue(pool);
     this.alone = new BatchQueue(pool, undefined, 1);
+    this.typedOnes = new BatchQueue(pool, undefined, 1, true);
   }
 
   /**
@@ -101,6 +103,19 @@ export class PipelinedStatements {
   ): Promise<Row[]> {
     return this.alone.run(sql, values, toRow, transaction);
   }
+
+  /**
+   * Returns the rows of a statement that is prepared in a transaction, too. It must cast each parameter and
+   * each result, so that a migration cannot change their types (docs/decisions/0002).
+   */
+  typed<Row>(
+    sql: string,
+    values: readonly Parameter[],
+    toRow: RowMapper<Row>,
+    transaction = openTransaction(),
+  ): Promise<Row[]> {
+    return this.typedOnes.run(sql, values, toRow, transaction);
+  }
 }
 
 /** Statements that wait for a connection. A connection that becomes free runs up to 32 of the oldest. */
@@ -110,11 +125,15 @@ class BatchQueue {
   /** Connections that the pool has been asked for and has not returned yet. */
   private requested = 0;
 
-  /** @param settings a statement that changes settings for the transaction of each batch */
+  /**
+   * @param settings a statement that changes settings for the transaction of each batch
+   * @param isTyped see Statement
+   */
   constructor(
     private readonly pool: Pool,
     private readonly settings?: string,
     private readonly maxSize = MAX_BATCH_SIZE,
+    private readonly isTyped = false,
   ) {}
 
   async run<Row>(
@@ -137,7 +156,7 @@ class BatchQueue {
     transaction?: QueryRunner,
   ): Promise<unknown[][]> {
     return new Promise((resolve, reject) => {
-      const statement = new Statement(sql, values, resolve, reject);
+      const statement = new Statement(sql, values, resolve, reject, this.isTyped);
       if (!transaction) return this.add(statement);
       const run = (client: PgClient) => client.run([statement], (error) => statement.settle(error));
       transaction.connect().then(run, reject);

@@ -79,11 +79,13 @@ export class Statement {
   private rows: unknown[][] = [];
   private parsers: readonly ColumnParser[] = [];
 
+  /** @param isTyped it casts each parameter and each result, so that no migration changes their types */
   constructor(
     readonly text: string,
     private readonly values: readonly Parameter[],
     private resolve?: (rows: unknown[][]) => void,
     private readonly reject?: (error: unknown) => void,
+    readonly isTyped = false,
   ) {}
 
   /**
