@@ -37,6 +37,12 @@ test('GET /openapi.json › with routes of two versions, each operation has an i
   );
 });
 
+test('an operation without a summary has no empty one', async () => {
+  const description = await Description.of(store.service);
+  expect(description.operation('GET /v2/sales/sum').summary).toBe('Sum sales');
+  expect(description.operation('GET /v2s')).not.toHaveProperty('summary');
+});
+
 test('every operation has the described address', async () => {
   for (const [route, id, address] of await described()) {
     const { status, json } = await store.api.get(address);

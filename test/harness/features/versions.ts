@@ -3,17 +3,19 @@ import { Controller, Get, Module, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 
 const OK = { description: 'OK.', schema: { type: 'object' as const } };
+const text = (summary: string) => ({ summary, description: `${summary}.` });
 
 @Controller({ path: 'toys', version: ['1', '2'] })
 class ToysController {
   @Get()
-  @ApiOperation({ operationId: 'listToys' })
+  @ApiOperation({ operationId: 'listToys', ...text('List toys') })
   @ApiOkResponse(OK)
   list() {
     return { of: 'both' };
   }
 
   @Get('best')
+  @ApiOperation(text('Get the best toy'))
   @ApiOkResponse(OK)
   best() {
     return { of: 'both' };
@@ -23,7 +25,7 @@ class ToysController {
 @Controller({ path: 'sales', version: '1' })
 class SalesController {
   @Get()
-  @ApiOperation({ operationId: 'listSales' })
+  @ApiOperation({ operationId: 'listSales', ...text('List sales') })
   @ApiOkResponse(OK)
   list() {
     return { of: '1' };
@@ -33,14 +35,14 @@ class SalesController {
 @Controller({ path: 'sales', version: '2' })
 class SalesControllerV2 {
   @Get()
-  @ApiOperation({ operationId: 'listSales' })
+  @ApiOperation({ operationId: 'listSales', ...text('List sales') })
   @ApiOkResponse(OK)
   list() {
     return { of: '2' };
   }
 
   @Get('sum')
-  @ApiOperation({ operationId: 'sumSalesV2' })
+  @ApiOperation({ operationId: 'sumSalesV2', ...text('Sum sales') })
   @ApiOkResponse(OK)
   sum() {
     return { of: '2' };
