@@ -386,7 +386,7 @@ test('the file of a migration has the form of the project', () => {
 });
 
 describe('db generate', () => {
-  const cli = Cli.on(database, { app: true });
+  const cli = Cli.on(database);
 
   test.each(['add-colour', 'src/toys/add-colour', 'src/toys/migrations/AddColour.ts'])(
     'exits with 2 for the path %s',

@@ -18,6 +18,27 @@ const ROOT = resolve(__dirname, '../../..');
 /** The beginning of the message of 401. */
 const SENTENCE = 'An API key is required';
 
+const JSON_TYPE = 'Content-Type: application/json';
+
+/** A root with a route that reads a body without an API key. */
+const ROOT_MODULE = `
+import { Body, Controller, Module, Post } from '@nestjs/common';
+import { PlatformModule, Public } from '#platform';
+import { PRODUCT } from './product.js';
+
+@Controller('notes')
+class NotesController {
+  @Public()
+  @Post()
+  add(@Body() note: unknown) {
+    return note;
+  }
+}
+
+@Module({ imports: [PlatformModule.forRoot(PRODUCT)], controllers: [NotesController] })
+export class AppModule {}
+`;
+
 let project: ProjectCopy | undefined;
 let service: ChildProcess | undefined;
 
@@ -134,6 +155,7 @@ test('npm start › SIGTERM reaches the service, which stops', async () => {
 test('npm run dev › each way to save a file leads to a new response, also right after the first build, and SIGTERM ends everything, also during a restart', async () => {
   project = new ProjectCopy('ünï (cödé) [1]');
   fs.symlinkSync(join(ROOT, 'node_modules'), project.path('node_modules'));
+  fs.writeFileSync(project.path('src/app.module.ts'), ROOT_MODULE);
   const { child, printed } = start(project, 'npm', 'run', 'dev');
   const catalogue = project.path('src/platform/errors/catalogue.ts');
   const extra = project.path('src/platform/errors/extra.ts');
@@ -176,7 +198,7 @@ test('npm run dev › each way to save a file leads to a new response, also righ
   // swc has read this file, and its watcher has not begun.
   while (!fs.existsSync(project.path('dist/platform/errors/catalogue.js'))) await setTimeout(5);
   let line = '';
-  const message = async () => (await fetch(`${addressIn(line)}/v1/pets`)).text();
+  const message = async () => (await fetch(`${addressIn(line)}/v1/nothing`)).text();
   for (const [word, save] of versions) {
     save();
     // A save of two files may start the service twice.
@@ -185,8 +207,7 @@ test('npm run dev › each way to save a file leads to a new response, also righ
   }
   expect(fs.existsSync(project.path('dist/platform/errors/extra.js'))).toBe(false);
   // The service waits for the body, so that it is still stopping when the Nest CLI restarts it.
-  const key = fs.readFileSync(join(project.dataDir, 'data/demo-key'), 'utf8').trim();
-  const head = requestHead('POST /v1/pets', key, 'Content-Length: 9');
+  const head = requestHead('POST /v1/notes', undefined, JSON_TYPE, 'Content-Length: 9');
   const port = Number(new URL(addressIn(line)).port);
   const unfinished = await RawConnection.open({ port }, head);
   await message();
