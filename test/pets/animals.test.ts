@@ -1,10 +1,9 @@
 import { Client } from 'pg';
-import { createPets } from '../harness/database/factories.js';
 import type { ApiResponse } from '../harness/http/client.js';
 import { useStore } from '../harness/http/store.js';
 import { Cli, OPERATOR } from '../harness/processes/command.js';
 import { UNBOUNDED } from '../harness/service/service.js';
-import { animalText } from './animal.js';
+import { animalText, createPets } from './animal.js';
 
 const TIME = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
 const MAX = 2n ** 63n - 1n;

@@ -1,6 +1,7 @@
 import { ApiClient } from '../harness/http/client.js';
-import { createOwner, createPets } from '../harness/database/factories.js';
+import { createOwner } from '../harness/database/factories.js';
 import { useStore } from '../harness/http/store.js';
+import { createPets } from './animal.js';
 
 const store = useStore({ app: true });
 let ids: string[];

@@ -1,8 +1,7 @@
 import type { ApiResponse } from '../harness/http/client.js';
-import { createPets } from '../harness/database/factories.js';
 import { expectError } from '../harness/http/error-response.js';
 import { useStore } from '../harness/http/store.js';
-import { animalText } from './animal.js';
+import { animalText, createPets } from './animal.js';
 
 const SUNSET_MS = Date.parse('2030-12-05T00:00:00.000Z');
 /** The only animals, by id. */

@@ -1,9 +1,9 @@
 import { type ApiResponse, ApiClient } from '../harness/http/client.js';
-import { createOwner, createPets } from '../harness/database/factories.js';
+import { createOwner } from '../harness/database/factories.js';
 import { expectError } from '../harness/http/error-response.js';
 import { useStore } from '../harness/http/store.js';
 import { startService } from '../harness/service/service.js';
-import { animalText } from './animal.js';
+import { animalText, createPets } from './animal.js';
 
 const LIMIT_RULE = 'limit must be an integer from 1 to 100';
 const STATUS_RULE = 'status must be one of available, pending, sold';

@@ -6,7 +6,7 @@ import { SERVICE_CODES } from '../../src/platform/errors/catalogue.js';
 import { ApiClient, type RequestOptions, send, type ApiResponse } from '../harness/http/client.js';
 import { unknownKey } from '../harness/database/api-keys.js';
 import { holdTable } from '../harness/database/database-lock.js';
-import { createKey, createOwner, createPets } from '../harness/database/factories.js';
+import { createKey, createOwner } from '../harness/database/factories.js';
 
 import { Description, type MediaType, type ParameterObject } from '../harness/http/description.js';
 import { asResponse } from '../harness/fuzz/target.js';
@@ -14,6 +14,7 @@ import type { Schema } from '../harness/http/json-schema.js';
 import { useStore } from '../harness/http/store.js';
 import { RawConnection } from '../harness/http/raw-connection.js';
 import { startService, type TestService } from '../harness/service/service.js';
+import { createPets } from './animal.js';
 
 /** The codes of the contract. */
 const PUBLISHED_CODES = [...SERVICE_CODES, PET_NOT_FOUND.code];

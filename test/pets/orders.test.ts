@@ -1,12 +1,13 @@
 import { CreateOrders1795478400000 } from '../../examples/orders/migrations/1795478400000-create-orders.js';
 import { createDatabase, SCHEMA, useDatabase } from '../harness/database/database.js';
-import { createOwner, createPets, type TestOwner } from '../harness/database/factories.js';
+import { createOwner, type TestOwner } from '../harness/database/factories.js';
 import { expectDeclaredSchema } from '../harness/database/schema.js';
 import { exampleOf, migrateExample } from '../harness/features/examples.js';
 import { ApiClient, type ApiResponse } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
 import { Cli, OPERATOR } from '../harness/processes/command.js';
 import { startService, type TestService } from '../harness/service/service.js';
+import { createPets } from './animal.js';
 
 const PATH = '/v1/orders';
 

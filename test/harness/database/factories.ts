@@ -81,25 +81,18 @@ export async function createKey(
 
 type Status = 'available' | 'pending' | 'sold';
 
-/** Returns a function that inserts rows into a table, and returns their ids in ascending order. */
-const insertInto =
-  (table: string) =>
-  async (
-    database: TestDatabase,
-    count: number,
-    status: (index: number) => Status = () => 'available',
-  ): Promise<string[]> => {
-    const statuses = Array.from({ length: count }, (_, index) => status(index));
-    const rows = await database.query<{ id: string }>(
-      `INSERT INTO ${table} (name, category_id, status)
-       SELECT 'Pet ' || number, 1, status FROM unnest($1::text[]) WITH ORDINALITY AS row (status, number)
-        ORDER BY number RETURNING id`,
-      [statuses],
-    );
-    return rows.map(({ id }) => id);
-  };
-
-/** Adds to the store of the platform's tests (features/store.ts). */
-export const createItems = insertInto('items');
-/** Adds animals. */
-export const createPets = insertInto('pets');
+/** Adds items to the store of the platform's tests (features/store). Returns their ids in ascending order. */
+export async function createItems(
+  database: TestDatabase,
+  count: number,
+  status: (index: number) => Status = () => 'available',
+): Promise<string[]> {
+  const statuses = Array.from({ length: count }, (_, index) => status(index));
+  const rows = await database.query<{ id: string }>(
+    `INSERT INTO items (name, category_id, status)
+     SELECT 'Item ' || number, 1, status FROM unnest($1::text[]) WITH ORDINALITY AS row (status, number)
+      ORDER BY number RETURNING id`,
+    [statuses],
+  );
+  return rows.map(({ id }) => id);
+}

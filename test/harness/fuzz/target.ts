@@ -116,7 +116,7 @@ export class Target {
     });
   }
 
-  /** Returns the documented operation of a request, such as `GET /pets/{itemId}`. */
+  /** Returns the documented operation of a request, such as `GET /items/{itemId}`. */
   private operationOf({ method, target }: FuzzRequest): string | undefined {
     const path = /^\/v1(\/[^?]*)/.exec(target)?.[1];
     if (path === undefined) return undefined;

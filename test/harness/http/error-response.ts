@@ -4,11 +4,10 @@ import { ERRORS } from '../../../src/platform/errors/catalogue.js';
 /** The header `WWW-Authenticate` of a 401. */
 export const CHALLENGE = `Bearer realm="${PRODUCT.realm}"`;
 
-/** The errors of the platform, of the store of its tests, and of the animals. */
+/** The errors of the platform and of the store of its tests. */
 export const ALL_ERRORS = {
   ...ERRORS,
   item_not_found: { status: 404 },
-  pet_not_found: { status: 404 },
 };
 
 /** The parts of a response that the expectations need. */

@@ -4,11 +4,11 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { createPets } from '../../harness/database/factories.js';
 import { useStore } from '../../harness/http/store.js';
 import { Chromium, findChromium } from '../../harness/processes/chromium.js';
 import { freePort } from '../../harness/processes/free-port.js';
 import { readProjectFile } from '../../harness/stack/compose-file.js';
+import { createPets } from '../animal.js';
 
 const CLIENT = join(__dirname, '../../../examples/client');
 const EVALUATE = ['--input-type=module', '-e'];

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ModuleKind, ScriptTarget, transpileModule } from 'typescript';
-import { createPets } from '../../harness/database/factories.js';
 import { useStore } from '../../harness/http/store.js';
 import { readProjectFile } from '../../harness/stack/compose-file.js';
+import { createPets } from '../animal.js';
 
 // The snippets of docs/clients.md, word for word, and the client of examples/client.
 
