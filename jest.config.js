@@ -26,5 +26,6 @@ export default {
   // The machines of CI have two cores. One worker more keeps them busy, because many tests wait for a process, the database or a timer.
   maxWorkers: 3,
   maxConcurrency: 25,
-  testTimeout: 30_000,
+  // Twice the limit of a wait (test/harness/run/until.ts).
+  testTimeout: 120_000,
 };

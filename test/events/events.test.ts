@@ -4,7 +4,7 @@ import { EventDelivery } from '../../src/platform/events/event-delivery.js';
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
 import { ApiClient, type ApiResponse } from '../harness/http/client.js';
-import { until } from '../harness/run/until.js';
+import { HANG_LIMIT_MS, until } from '../harness/run/until.js';
 import { featureFile } from '../harness/http/store.js';
 import { startService, type TestService } from '../harness/service/service.js';
 
@@ -60,7 +60,7 @@ async function waitForState(
 ): Promise<void> {
   for (let waited = 0; ; waited += POLL_MS) {
     const state = await stateOf(id);
-    if (waited > 10_000) expect(state).toMatchObject(expected);
+    if (waited > HANG_LIMIT_MS) expect(state).toMatchObject(expected);
     if (isDeepStrictEqual({ ...state, ...expected }, { ...state })) return;
     if (retryNow) await makeDue(id, WAITS);
     await delay(POLL_MS);

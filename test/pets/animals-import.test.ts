@@ -316,7 +316,7 @@ describe('animals import', () => {
     const { code, output } = await shell(`$PETS ${documented} --json < '${path}'`);
     expect({ code, ...JSON.parse(output) }).toMatchObject({ code: 0, added: 3 });
     expect(await stored()).toEqual([row('A746874', 2), row('Frank'), row('A2', 2)]);
-  }, 60_000);
+  });
 });
 
 describe('animals export', () => {
@@ -508,5 +508,5 @@ describe('animals export', () => {
     expect(await shell('$PETS animals count | true')).toEqual({ code: 0, output: '' });
     const active = `SELECT FROM pg_stat_activity WHERE query LIKE 'COPY%' AND state = 'active'`;
     await until(async () => (await database.query(active)).length === 0);
-  }, 60_000);
+  });
 });

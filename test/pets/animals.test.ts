@@ -263,4 +263,4 @@ test('while 20 clients list, get and add, no request fails and no page is wrong'
   isDone = true;
   await Promise.all(clients);
   expect(failures).toEqual([]);
-}, 120_000);
+});

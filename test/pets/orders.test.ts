@@ -21,7 +21,7 @@ let petId: number;
 beforeAll(async () => {
   await migrateExample(new CreateOrders1795478400000(), database);
   service = await startService({ app: true, database, features: example.modules });
-}, 120_000);
+});
 beforeEach(async () => {
   await database.query('TRUNCATE pets, orders, outbox_events CASCADE');
   // Each owner has a window of its own for the limit of the route.

@@ -51,7 +51,7 @@ const TEXTS = [
     );
     await browser.open(`${origin}/docs`);
     await browser.waitFor(operation('list'));
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser.close();

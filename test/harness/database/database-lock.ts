@@ -51,5 +51,5 @@ export async function untilSessionsWait(database: TestDatabase, sessions = 1): P
     // Inside a transaction, the view would not change.
     await database.query('SELECT pg_stat_clear_snapshot()');
     return (await database.query(waiting)).length >= sessions;
-  }, 20_000);
+  });
 }

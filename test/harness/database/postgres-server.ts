@@ -9,10 +9,10 @@ import { Client, type QueryResultRow } from 'pg';
 import { Cli } from '../processes/command.js';
 import type { TestDatabase } from './database.js';
 import { freePort } from '../processes/free-port.js';
+import { HANG_LIMIT_MS } from '../run/until.js';
 
 /** PostgreSQL does not run as root. For root, it runs as `nobody`. */
 export const USER = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
-const START_LIMIT_MS = 20_000;
 
 type ServerSettings = Record<string, string>;
 
@@ -148,7 +148,7 @@ export class PostgresServer {
   }
 
   private async untilItResponds(): Promise<void> {
-    const deadline = Date.now() + START_LIMIT_MS;
+    const deadline = Date.now() + HANG_LIMIT_MS;
     for (;;) {
       try {
         await this.query('SELECT 1');

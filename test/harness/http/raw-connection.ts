@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-
-const PATIENCE_MS = 10_000;
+import { HANG_LIMIT_MS } from '../run/until.js';
 
 export interface RawResponse {
   status: number;
@@ -130,7 +129,7 @@ export class RawConnection {
   }
 
   private async until(condition: () => boolean): Promise<void> {
-    const deadline = Date.now() + PATIENCE_MS;
+    const deadline = Date.now() + HANG_LIMIT_MS;
     while (!condition()) {
       if (this.ended) throw this.error ?? new Error(`ended after: ${this.received}`);
       await this.change(deadline - Date.now());

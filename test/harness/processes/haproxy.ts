@@ -5,11 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { send } from '../http/client.js';
 import { type Environment, inheritedEnvironment } from '../service/service.js';
 import { freePort } from './free-port.js';
+import { HANG_LIMIT_MS } from '../run/until.js';
 
 /** The load balancer's configuration, as docker-compose.yml hands it to the container. */
 export const HAPROXY_CONFIG = join(__dirname, '../../../deploy/haproxy.cfg');
-
-const START_LIMIT_MS = 10_000;
 
 /** Returns the command of an installed HAProxy, or undefined with a warning. Only root can run it: it changes its user. */
 export function findHaproxy(): string | undefined {
@@ -46,7 +45,7 @@ export async function startHaproxy(command: string, env: Environment): Promise<H
     child.kill();
     await exited;
   };
-  const deadline = Date.now() + START_LIMIT_MS;
+  const deadline = Date.now() + HANG_LIMIT_MS;
   while (!(await isReady(port))) {
     if (child.exitCode === null && Date.now() < deadline) await sleep(50);
     else {

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { freePort } from './free-port.js';
+import { HANG_LIMIT_MS } from '../run/until.js';
 
 const isInstalled = (command: string): boolean =>
   spawnSync(command, ['--version'], { stdio: 'ignore' }).status === 0;
@@ -160,7 +161,7 @@ export async function waitForReply(
   client: Redis,
   [command, ...args]: [string, ...string[]],
   expected: RegExp,
-  limitMs = 15_000,
+  limitMs = HANG_LIMIT_MS,
 ): Promise<void> {
   const deadline = performance.now() + limitMs;
   while (!expected.test(String(await client.call(command, ...args)))) {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiResponse } from '../http/client.js';
+import { HANG_LIMIT_MS } from '../run/until.js';
 
 export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60_000;
@@ -40,7 +41,7 @@ const RETRY_INTERVAL_MS = 20;
 export async function askUntil(
   ask: () => Promise<ApiResponse>,
   condition: (response: ApiResponse) => boolean,
-  withinMs = 5_000,
+  withinMs = HANG_LIMIT_MS,
 ): Promise<ApiResponse> {
   const deadline = performance.now() + withinMs;
   for (;;) {

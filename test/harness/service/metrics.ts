@@ -1,10 +1,8 @@
 import { PRODUCT } from '../../../src/product.js';
 import { send } from '../http/client.js';
 import { closeConnections } from '../http/raw-connection.js';
-import { until } from '../run/until.js';
+import { HANG_LIMIT_MS, until } from '../run/until.js';
 import type { LogLine } from './output.js';
-
-const PATIENCE_MS = 25_000;
 
 /** What clients hold. When all have disconnected, these are 0. */
 const HELD = [
@@ -49,7 +47,7 @@ export async function expectNothingHeld(
     const text = await metrics();
     return HELD.every((series) => valueOf(text, series) === 0);
   };
-  await until(holdsNothing, PATIENCE_MS, `${HELD.join(', ')} are 0`);
+  await until(holdsNothing, HANG_LIMIT_MS, `${HELD.join(', ')} are 0`);
 }
 
 /**
@@ -63,5 +61,5 @@ export async function untilMetric(
   condition: (value: number) => boolean,
 ): Promise<void> {
   const holds = async (): Promise<boolean> => condition(await metric(service, series));
-  await until(holds, PATIENCE_MS, `${series}: ${String(condition)}`);
+  await until(holds, HANG_LIMIT_MS, `${series}: ${String(condition)}`);
 }

@@ -1,4 +1,5 @@
 import { PRODUCT } from '../../../src/product.js';
+import { HANG_LIMIT_MS } from '../run/until.js';
 
 export type LogLine = Record<string, unknown> & { msg?: string };
 
@@ -52,7 +53,7 @@ export function waitForLog(
     const timer = setTimeout(() => {
       output.onChange.delete(look);
       reject(new Error(`no such log line in:\n${output.text}`));
-    }, 20_000);
+    }, HANG_LIMIT_MS);
     const look = (): void => {
       const line = logLines(output.text).find(condition);
       if (!line) return;

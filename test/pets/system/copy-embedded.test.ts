@@ -29,7 +29,6 @@ const FEATURE = `
   create trigger change before insert on a_visits for each row execute function change()`;
 
 // In this order: the last test copies.
-jest.setTimeout(60_000);
 (programs ? describe : describe.skip)('db copy-embedded', () => {
   let dataDir: string;
   let embedded: Cli;
@@ -95,7 +94,7 @@ jest.setTimeout(60_000);
     target = await started;
     await target.query(FEATURE);
     cli = new Cli({ DATA_DIR: dataDir, DATABASE_URL: target.url });
-  }, 120_000);
+  });
   afterAll(() => target.remove());
 
   test('refuses missing databases, other migrations, and a target that is not empty', async () => {
@@ -141,7 +140,7 @@ jest.setTimeout(60_000);
       await holder.query('begin; lock table pets in access share mode');
       const result = rejected({ DATABASE_LOCK_TIMEOUT_SECONDS: '60' });
       const waiting = `select from pg_locks where not granted and relation = 'pets'::regclass`;
-      await until(async () => (await target.query(waiting)).length > 0, 20_000);
+      await until(async () => (await target.query(waiting)).length > 0);
       await work();
       await holder.query('commit');
       return await result;
@@ -159,7 +158,7 @@ jest.setTimeout(60_000);
     expect(line).toMatch(/^A service uses .+\. Stop it first\.$/);
     await service.end();
     const sessions = `select from pg_stat_activity where application_name = '${name}'`;
-    await until(async () => (await target.query(sessions)).length === 0, 20_000);
+    await until(async () => (await target.query(sessions)).length === 0);
     await unchanged();
   });
 
@@ -175,7 +174,7 @@ jest.setTimeout(60_000);
     expect(line).toContain('items has rows');
     await target.query('delete from items');
     await unchanged();
-  }, 120_000);
+  });
 
   test('a signal leaves the target as it was, and stops the embedded server', async () => {
     await user.close();
@@ -188,15 +187,15 @@ jest.setTimeout(60_000);
     const command = new Cli({ ...cli.env, DATABASE_LOCK_TIMEOUT_SECONDS: '60' }).start(...COPY);
     const result = resultOf(command);
     const held = `select from pg_stat_activity where wait_event = 'advisory' and query like 'COPY %'`;
-    await until(async () => (await target.query(held)).length > 0, 50_000);
+    await until(async () => (await target.query(held)).length > 0);
     command.kill('SIGTERM');
     expect(await result).toMatchObject({ code: 143, stdout: '' });
     await holder.end();
-    await until(async () => (await target.query(held)).length === 0, 20_000);
+    await until(async () => (await target.query(held)).length === 0);
     expect(processesOf(dataDir)).toEqual([]);
     await target.query('alter table pets drop constraint hold');
     await unchanged();
-  }, 120_000);
+  });
 
   test('copies everything but the demo owner, its API keys, and what refers to them', async () => {
     open();
@@ -239,5 +238,5 @@ jest.setTimeout(60_000);
     // The triggers work again.
     const insert = target.query('insert into a_visits (owner_id, pet_id) values (2, 1)');
     await expect(insert).rejects.toMatchObject({ code: '23503' });
-  }, 60_000);
+  });
 });

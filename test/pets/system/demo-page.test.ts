@@ -19,7 +19,7 @@ const LIST = '#operations-Pets-listPets';
     await chmod(dataDir, 0o755);
     service = await startBuiltService({ DATA_DIR: dataDir }, TEAM_MAIN);
     browser = await Chromium.start(command ?? '');
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser.close();
     await service.stop();

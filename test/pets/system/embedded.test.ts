@@ -16,4 +16,4 @@ test('commands use the embedded database without the demo data of the service, a
   const { json, stderr } = await cli.run('animals', 'remove', '1', '--yes', '--json');
   expect(json).toMatchObject([{ id: 1 }]);
   expect(stderr).toMatch(/This removes 1 "Frank" from embedded in /);
-}, 120_000);
+});

@@ -10,6 +10,7 @@ import { ModuleKind, ScriptTarget, transpileModule } from 'typescript';
 import { useStore } from '../../harness/http/store.js';
 import { readProjectFile } from '../../harness/stack/compose-file.js';
 import { createPets } from '../animal.js';
+import { HANG_LIMIT_MS } from '../../harness/run/until.js';
 
 // The snippets of docs/clients.md, word for word, and the client of examples/client.
 
@@ -77,7 +78,11 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 async function output(program: string, env: Record<string, string>): Promise<string> {
   const [name = '', ...args] = program.split(' ');
   const command = name === 'node' ? process.execPath : name;
-  const options = { cwd: folder, env: { ...process.env, API_KEY: 'key', ...env }, timeout: 25_000 };
+  const options = {
+    cwd: folder,
+    env: { ...process.env, API_KEY: 'key', ...env },
+    timeout: HANG_LIMIT_MS,
+  };
   const { stdout } = await run(command, args, options).catch((error: unknown) => {
     const failed = error as { killed: boolean; stdout: string };
     if (failed.killed) throw new Error(`${program} does not end.`);

@@ -117,4 +117,4 @@ test('10,000 heads that do not end, of almost 8 KiB each: 200 for health probes,
   await untilMetric(service, 'connections', (value) => value < 100);
   await expectServed();
   expectMemory(LIMIT_BYTES);
-}, 90_000);
+});

@@ -6,6 +6,7 @@ import { createDatabase, type TestDatabase, useDatabase } from '../../harness/da
 import { Cli, OPERATOR, resultOf } from '../../harness/processes/command.js';
 import { inheritedEnvironment } from '../../harness/service/service.js';
 import { runInTerminal } from '../../harness/processes/terminal.js';
+import { HANG_LIMIT_MS } from '../../harness/run/until.js';
 
 const OLDEST = 'CreateStore1795132800000';
 
@@ -79,7 +80,7 @@ describe('a folder whose name is a pattern', () => {
     const env = { ...inheritedEnvironment(), DATABASE_URL: database.url, PORT: '0' };
     const service = spawnSync(process.execPath, [join(copy, 'src/main.js')], {
       env,
-      timeout: 20_000,
+      timeout: HANG_LIMIT_MS,
     });
     expect(service).toMatchObject({ status: 1, stderr: expect.anything() });
     expect(service.stderr.toString()).toBe(line);

@@ -19,7 +19,7 @@ beforeAll(async () => {
   await migrateExample(migration, database);
   service = await startService({ database, features: example.modules });
   client = new ApiClient(service, (await createOwner(database)).key);
-}, 120_000);
+});
 beforeEach(() => database.query('TRUNCATE categories'));
 
 const add = (category: unknown): Promise<ApiResponse> => client.post(PATH, category);

@@ -64,7 +64,7 @@ test('npm run cli and npx pets › need no earlier build and no scripts of npm b
   const result = { code: 0, stdout, stderr: '' };
   expect(await Promise.all(commands)).toEqual([result, result]);
   expect(brokenSourceMaps(project)).toEqual([]);
-}, 120_000);
+});
 
 test('npm run cli › writes nothing if the build is current, and builds again if it is older than the sources', () => {
   project = new ProjectCopy();
@@ -150,7 +150,7 @@ test('npm start › SIGTERM reaches the service, which stops', async () => {
   child.kill('SIGTERM');
   await printed('stopped');
   await closed;
-}, 120_000);
+});
 
 test('npm run dev › each way to save a file leads to a new response, also right after the first build, and SIGTERM ends everything, also during a restart', async () => {
   project = new ProjectCopy('ünï (cödé) [1]');
@@ -265,7 +265,7 @@ test('npm test › leaves out the folders `system`, which npm run test:system ru
   expect(list('run --silent test:system --')).toEqual(files.slice(1).sort());
   expect(list('exec --no jest --')).toEqual([...files].sort());
   expect(list('exec --no jest -- test/toys/system/b.test.ts')).toEqual(files.slice(1, 2));
-}, 120_000);
+});
 
 /** Returns the sources in the source maps of the build that do not exist. */
 function brokenSourceMaps(project: ProjectCopy): string[] {

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiClient, send } from '../../harness/http/client.js';
 import { useDatabase } from '../../harness/database/database.js';
 import { createOwner } from '../../harness/database/factories.js';
-import { until } from '../../harness/run/until.js';
+import { HANG_LIMIT_MS, until } from '../../harness/run/until.js';
 import { metric } from '../../harness/service/metrics.js';
 import { logLines, type LogLine } from '../../harness/service/output.js';
 import { type Environment, inheritedEnvironment } from '../../harness/service/service.js';
@@ -21,11 +21,10 @@ const SMALL_BUFFER = { LOG_BUFFER_BYTES: '65536' };
 const LONG_PATH = `/nope/${'x'.repeat(2_000)}`;
 const REQUESTS = 700;
 /** Far above the time of a start or a shutdown on a busy machine. */
-const WAIT_LIMIT_MS = 20_000;
 
 const PET = '{"name":"Frank","categoryId":1}';
 
-jest.setTimeout(3 * WAIT_LIMIT_MS);
+jest.setTimeout(3 * HANG_LIMIT_MS);
 
 const database = useDatabase();
 let key: string;
@@ -77,7 +76,7 @@ class StuckService {
 
     const started = new StuckService(child, port, metricsPort);
     service = started;
-    await until(() => started.isAlive(), WAIT_LIMIT_MS);
+    await until(() => started.isAlive(), HANG_LIMIT_MS);
     return started;
   }
 
@@ -100,7 +99,7 @@ class StuckService {
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | string | null> {
     const exited = once(this.process, 'exit') as Promise<[number | null]>;
     this.process.kill(signal);
-    const limit = sleep(WAIT_LIMIT_MS, ['still running'] as const, { ref: false });
+    const limit = sleep(HANG_LIMIT_MS, ['still running'] as const, { ref: false });
     const [code] = await Promise.race([exited, limit]);
     return code;
   }
@@ -180,9 +179,9 @@ describe('standard output is a pipe that nobody reads', () => {
     await stuck.serve();
     const dropped = await stuck.droppedLines();
     const lines = pipe.read();
-    await until(() => lines().some(isReport), WAIT_LIMIT_MS);
+    await until(() => lines().some(isReport), HANG_LIMIT_MS);
     await stuck.serve(1);
-    await until(() => lines().at(-1)?.['path'] === '/v1/items', WAIT_LIMIT_MS);
+    await until(() => lines().at(-1)?.['path'] === '/v1/items', HANG_LIMIT_MS);
     expect(lines().filter(isReport)).toEqual([
       expect.objectContaining({ level: 40, lines: dropped }),
     ]);
@@ -198,7 +197,7 @@ describe('standard output is a pipe that nobody reads', () => {
     await stuck.serve();
     const lines = pipe.read();
     expect(await stuck.stop()).toBe(0);
-    await until(() => lines().at(-1)?.msg === 'stopped', WAIT_LIMIT_MS);
+    await until(() => lines().at(-1)?.msg === 'stopped', HANG_LIMIT_MS);
     expect(lines().filter(isRequest)).toHaveLength(REQUESTS + 1);
     expect(lines().some(isReport)).toBe(false);
   });

@@ -82,7 +82,7 @@ describeWithRedis('with OpenTelemetry, registered as docs/tracing.md shows', () 
     await ended;
     const lines = readFileSync(join(folder, 'spans'), 'utf8').trim().split('\n');
     spans = lines.map((line) => JSON.parse(line) as Span);
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await redis.close();

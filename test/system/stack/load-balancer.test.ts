@@ -26,7 +26,6 @@ const CREATE = {
   headers: { 'Content-Type': 'application/json' },
   body: '{"name":"Frank","categoryId":7}',
 };
-const UNTIL_LIMIT_MS = 10_000;
 
 (command ? describe : describe.skip)('replicas behind deploy/haproxy.cfg', () => {
   const database = useDatabase();
@@ -57,7 +56,7 @@ const UNTIL_LIMIT_MS = 10_000;
       CHECK_INTERVAL: `${CHECK_INTERVAL_MS}ms`,
     });
     client = new ApiClient(haproxy, key);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await haproxy.stop();
@@ -80,7 +79,7 @@ const UNTIL_LIMIT_MS = 10_000;
 
   /** Sends a request until the response has the status, and returns this response. */
   const responseOf = (status: number, request: () => Promise<ApiResponse>) =>
-    askUntil(request, (response) => response.status === status, UNTIL_LIMIT_MS);
+    askUntil(request, (response) => response.status === status);
 
   test('a rolling restart under keep-alive load fails no request and adds each item once', async () => {
     const before = haproxy.output().length;
@@ -118,7 +117,7 @@ const UNTIL_LIMIT_MS = 10_000;
       `SELECT id FROM items WHERE name = 'Frank' ORDER BY id`,
     );
     expect(rows.map(({ id }) => id)).toEqual(added.sort((a, b) => Number(a) - Number(b)));
-  }, 60_000);
+  });
 
   test('503 with rate limit headers while the database is unavailable and no replica is ready', async () => {
     await relay.cut();

@@ -75,7 +75,7 @@ const statements = [...section.matchAll(/--command="([^"]*)"/g)].map(([, sql = '
     cli = new Cli({ DATABASE_URL: server.url });
     const issued = await cli.json('keys', 'issue', '--owner', 'shelter', '--plan', 'business');
     clients = replicas.map((replica) => new ApiClient(replica, String(issued.key)));
-  }, 60_000);
+  });
   afterAll(async () => {
     await Promise.all(replicas.map((replica) => replica.close()));
     await stopPooler();

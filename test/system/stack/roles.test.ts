@@ -65,7 +65,7 @@ const programs = findPostgresPrograms();
     cli = new Cli({ DATABASE_URL: addressOf('new_store', 'pets_owner') });
     await cli.run('db', 'migrate');
     service = await startBuiltService(replica());
-  }, 60_000);
+  });
   afterAll(async () => {
     await service.stop();
     await server.remove();
