@@ -17,8 +17,17 @@ export interface CommandBlock {
 export const nameOf = ({ page, code }: CommandBlock): string =>
   `${page} › ${code.split('\n', 1).join().slice(0, 60)}`;
 
-/** Returns the blocks of all pages of the project, in the order of the pages. */
-export function commandBlocks(): CommandBlock[] {
+/** The blocks of all pages of the project, in the order of the pages. */
+export const BLOCKS: readonly CommandBlock[] = commandBlocks();
+
+/** Returns the block of a page that begins with a text. @throws Error if there is none */
+export function findBlock(page: string, start: string): CommandBlock {
+  const found = BLOCKS.find((each) => each.page === page && each.code.startsWith(start));
+  if (!found) throw new Error(`${page} has no block of commands that begins with: ${start}`);
+  return found;
+}
+
+function commandBlocks(): CommandBlock[] {
   const files = execFileSync(
     'git',
     ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '*.md'],
@@ -28,6 +37,17 @@ export function commandBlocks(): CommandBlock[] {
     },
   );
   return files.split('\0').filter(Boolean).sort().flatMap(blocksOf);
+}
+
+/** Returns the commands of a console and their outputs. */
+export function sessionOf({ code }: CommandBlock): [command: string, output: string][] {
+  return code
+    .split(/^\$ /m)
+    .slice(1)
+    .map((text) => {
+      const [command = '', ...output] = text.split('\n');
+      return [command, output.join('\n').trim()];
+    });
 }
 
 function blocksOf(page: string): CommandBlock[] {

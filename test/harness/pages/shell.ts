@@ -1,4 +1,4 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -73,3 +73,8 @@ export class Shell {
 const STREAMS = ['stdout', 'stderr'] as const;
 
 const ISOLATE = ['unshare', '--net', ...(process.getuid?.() === 0 ? [] : ['--map-root-user'])];
+
+/** Whether a shell can be isolated on this machine. */
+export const hasNamespaces =
+  spawnSync(ISOLATE[0]!, [...ISOLATE.slice(1), 'ip', 'link', 'set', 'lo', 'up']).status === 0;
+if (!hasNamespaces) process.stderr.write('Skipped: needs unshare and ip (Debian: iproute2).\n');

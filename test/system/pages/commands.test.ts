@@ -1,35 +1,45 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { useDatabase } from '../../harness/database/database.js';
 import { findPostgresPrograms } from '../../harness/database/postgres-programs.js';
 import { PostgresServer } from '../../harness/database/postgres-server.js';
 import { ApiClient } from '../../harness/http/client.js';
-import { type CommandBlock, commandBlocks, nameOf } from '../../harness/pages/command-blocks.js';
-import { Shell } from '../../harness/pages/shell.js';
-import { Cli, TEAM_PROGRAM } from '../../harness/processes/command.js';
+import { ANIMAL_BLOCKS, isAnimalsCommand } from '../../harness/pages/animal-blocks.js';
+import {
+  BLOCKS,
+  type CommandBlock,
+  findBlock,
+  nameOf,
+  sessionOf,
+} from '../../harness/pages/command-blocks.js';
+import {
+  endShells,
+  openShell,
+  Operator,
+  pathWith,
+  temporaryFolder,
+} from '../../harness/pages/reader.js';
+import { hasNamespaces } from '../../harness/pages/shell.js';
+import { PROGRAM } from '../../harness/processes/command.js';
 import { describeWithAnyRedis, openRedis } from '../../harness/processes/redis.js';
 import { until } from '../../harness/run/until.js';
 import {
   type BuiltService,
   inheritedEnvironment,
   startBuiltService,
-  TEAM_MAIN,
 } from '../../harness/service/service.js';
 
-// Every block of commands of a page is run here, word for word, or listed here with the reason. Only the words in capitals that a page
-// explains (REPOSITORY, DUMP) and passwords (…) are replaced.
+// Every block of commands of a page is run here, word for word, or listed here with the reason. test/pets/system/pages.test.ts runs the
+// blocks that need the animals. Only the words in capitals that a page explains (REPOSITORY, DUMP) and passwords (…) are replaced.
 
 const ROOT = resolve(__dirname, '../../..');
 
-const blocks = commandBlocks();
-const used = new Set<CommandBlock>();
+const used = new Set<CommandBlock>(Object.values(ANIMAL_BLOCKS));
 
 /** Returns the block of a page that begins with a text, and marks it as one that is run. */
 function block(page: string, start: string): CommandBlock {
-  const found = blocks.find((each) => each.page === page && each.code.startsWith(start));
-  if (!found) throw new Error(`${page} has no block of commands that begins with: ${start}`);
+  const found = findBlock(page, start);
   used.add(found);
   return found;
 }
@@ -90,18 +100,7 @@ for (const each of listed) used.delete(each);
 const checkout = {
   contribute: block('CONTRIBUTING.md', 'git clone'),
   start: block('README.md', 'git clone'),
-  tryIt: block('README.md', '$ curl'),
-  client: block('docs/clients.md', 'npm init'),
-  authenticate: block('docs/clients.md', 'curl -sS "$STORE_URL/v1/pets?limit=1" -H'),
   issueKey: block('docs/clients.md', 'pets keys issue'),
-  requests: [
-    block('docs/clients.md', 'curl -sS --retry 5'),
-    block('docs/clients.md', "query='limit=100'"),
-    block('docs/clients.md', 'for attempt in first second; do\n  curl -sS --etag-save'),
-    block('docs/clients.md', 'key=$(cat'),
-    block('docs/clients.md', 'curl -sS "$STORE_URL/v1/pets" -H'),
-    block('docs/clients.md', 'curl -sS -o /dev/null -D -'),
-  ],
   generateFeature: block('docs/extending.md', 'npx nest generate'),
   generateMigration: block('docs/extending.md', 'npm run cli -- db generate'),
 };
@@ -123,48 +122,18 @@ const server = {
 };
 
 test('every block of commands is run, or listed with the reason', () => {
-  const unknown = blocks.filter((each) => !used.has(each) && !listed.includes(each));
+  const unknown = BLOCKS.filter((each) => !used.has(each) && !listed.includes(each));
   expect(unknown.map(nameOf)).toEqual([]);
   const both = listed.filter((each) => used.has(each));
   expect(both.map(nameOf)).toEqual([]);
 });
 
-const folders: string[] = [];
-const shells: Shell[] = [];
 const services: BuiltService[] = [];
+const stopServices = () => Promise.all(services.splice(0).map((service) => service.stop()));
 afterEach(async () => {
-  for (const shell of shells.splice(0)) await shell.end();
-  await Promise.all(services.splice(0).map((service) => service.stop()));
-  for (const folder of folders.splice(0)) fs.rmSync(folder, { recursive: true, force: true });
+  await endShells();
+  await stopServices();
 });
-
-/** Returns a new folder that the user of PostgreSQL can reach. */
-function temporaryFolder(): string {
-  const folder = fs.mkdtempSync(join(tmpdir(), 'pets-pages-'));
-  fs.chmodSync(folder, 0o755);
-  folders.push(folder);
-  return folder;
-}
-
-/** Creates programs that take the place of others. Returns their folder. */
-function programs(scripts: Record<string, string>): string {
-  const folder = temporaryFolder();
-  for (const [name, script] of Object.entries(scripts))
-    fs.writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-  return folder;
-}
-
-const hasNamespaces =
-  spawnSync('unshare', [
-    ...(process.getuid?.() === 0 ? [] : ['--map-root-user']),
-    '--net',
-    'ip',
-    'link',
-    'set',
-    'lo',
-    'up',
-  ]).status === 0;
-if (!hasNamespaces) process.stderr.write('Skipped: needs unshare and ip (Debian: iproute2).\n');
 
 (hasNamespaces ? test : test.skip)(
   'README.md, CONTRIBUTING.md, docs/clients.md and docs/extending.md › a new checkout',
@@ -174,13 +143,11 @@ if (!hasNamespaces) process.stderr.write('Skipped: needs unshare and ip (Debian:
     createRepository(repository);
     const npm = execFileSync('sh', ['-c', 'command -v npm'], { encoding: 'utf8' }).trim();
     // .ci/run runs `npm ci`.
-    const path = programs({
+    const PATH = pathWith({
       npm: `[ "$1" = ci ] && exec ln -s ${ROOT}/node_modules node_modules\nexec ${npm} "$@"`,
       pets: `exec node ${folder}/store/dist/cli/main.js "$@"`,
     });
-    const env = { ...inheritedEnvironment(), PATH: `${path}:${process.env['PATH']}` };
-    const shell = new Shell(folder, env, true);
-    shells.push(shell);
+    const shell = openShell(folder, { ...inheritedEnvironment(), PATH }, true);
     const cloned = (each: CommandBlock) => each.code.replace('REPOSITORY', repository);
 
     /** Runs a block that ends with the start of the service, until it responds, in the background. */
@@ -203,25 +170,10 @@ if (!hasNamespaces) process.stderr.write('Skipped: needs unshare and ip (Debian:
     await start(checkout.start);
     await shell.run('the folder of the checkout', 'cd store');
 
-    for (const [command, expected] of sessionOf(checkout.tryIt))
-      expect((await shell.run(checkout.tryIt, command)).trim()).toBe(expected);
-    await shell.run('another folder', 'mkdir ../client && cd ../client');
-    await shell.run(checkout.client);
-    await shell.run('the demo key', 'API_KEY=$(cat ../store/.data/demo-key); cd ../store');
-    expect(await shell.run(checkout.authenticate)).toMatch(/^\[\{"id":1,/);
     expect(await shell.run(checkout.issueKey)).toMatch(/^key +aas_/m);
-    await shell.run('another folder', 'cd ../client');
-    const outputs: string[] = [];
-    for (const each of checkout.requests) outputs.push(await shell.run(each));
-    expect(outputs.join('\n')).not.toContain('"code"');
-    expect(outputs[2]).toBe('200\n304\n');
-    expect(outputs[4]).toContain('"categoryId":9223372036854775807');
-    expect(outputs[5]).toMatch(/^ratelimit: "minute";/im);
-
     await stop();
-    await shell.run('the folder of the checkout', 'cd ../store');
     expect(await shell.run(checkout.generateFeature)).toContain('src/toys/toys.module.ts');
-    expect(await shell.run(checkout.generateMigration)).toMatch(/^file +-$/m);
+    expect(await shell.run(checkout.generateMigration)).toMatch(/^file +/m);
   },
   300_000,
 );
@@ -240,20 +192,8 @@ function createRepository(folder: string): void {
   git(folder, ...author, 'commit', '--quiet', '--message=files');
 }
 
-/** Returns the commands of a console and their outputs. */
-function sessionOf({ code }: CommandBlock): [command: string, output: string][] {
-  return code
-    .split(/^\$ /m)
-    .slice(1)
-    .map((text) => {
-      const [command = '', ...output] = text.split('\n');
-      return [command, output.join('\n').trim()];
-    });
-}
-
 /** The commands that fail here, and how. */
 const FAILURES: [command: string, message: RegExp][] = [
-  ['pets animals remove', /Confirm with --yes/],
   ['pets keys revoke', /Confirm with --yes/],
   ['pets db copy-embedded', /There is no database in/],
 ];
@@ -263,53 +203,20 @@ describeWithAnyRedis('docs/commands.md, docs/runbook.md and SECURITY.md', () => 
 
   test('each command', async () => {
     const redis = await openRedis();
-    const folder = temporaryFolder();
     await database.query(`
       INSERT INTO owners (name, plan) VALUES ('City shelter', 'pro');
       INSERT INTO api_keys (id, owner_id, hash, hint) OVERRIDING SYSTEM VALUE
       SELECT 3, id, sha256(''), '' FROM owners;
-      ALTER TABLE api_keys ALTER COLUMN id RESTART WITH 17;
-      INSERT INTO pets (id, name, category_id, status) OVERRIDING SYSTEM VALUE
-      VALUES (42, 'Frank', 1, 'available'), (43, 'Luna', 1, 'pending')`);
-    fs.writeFileSync(join(folder, 'animals.csv'), 'name,categoryId\nMomo,1\n');
-    fs.mkdirSync(join(folder, 'src'));
-    fs.writeFileSync(join(folder, 'src/app.module.ts'), '');
-    const settings = {
-      DATABASE_URL: database.url,
-      REDIS_URL: redis.url,
-      REDIS_PREFIX: database.name,
-    };
-    // The host of this worker, which has loaded the code, runs the commands that read and write no file.
-    const parsed = join(folder, 'arguments');
-    const path = programs({
-      pets: `[ -p /dev/stdout ] && exec node ${TEAM_PROGRAM} "$@"
-      case "$*" in
-        *" -"|*import*|*export*|*update*|*generate*|*copy-embedded*) exec node ${TEAM_PROGRAM} "$@" ;;
-        *) printf '%s\\0' "$@" > ${parsed} ;;
-      esac`,
-    });
-    const env = {
-      ...inheritedEnvironment(),
-      ...settings,
-      DATA_DIR: join(folder, 'none'),
-      PATH: `${path}:${process.env['PATH']}`,
-    };
-    const shell = new Shell(folder, env);
-    shells.push(shell);
-    const cli = new Cli(settings, { app: true });
+      ALTER TABLE api_keys ALTER COLUMN id RESTART WITH 17`);
+    const settings = { REDIS_URL: redis.url, REDIS_PREFIX: database.name };
+    const operator = new Operator(database, settings);
     let key = '';
-    const runLine = async (each: CommandBlock, line: string): Promise<string> => {
-      fs.rmSync(parsed, { force: true });
-      const output = await shell.run(each, line, `${key}\n`);
-      if (!fs.existsSync(parsed)) return output;
-      const result = await cli.run(...fs.readFileSync(parsed, 'utf8').split('\0').slice(0, -1));
-      if (result.code === 0) return result.stdout;
-      throw new Error(`${nameOf(each)} has failed:\n${line}\n${result.stderr}`);
-    };
+    const runLine = (each: CommandBlock, line: string) => operator.run(each, line, `${key}\n`);
     for (const each of operators.runbook)
       for (const [line] of sessionOf(each)) await runLine(each, line);
     for (const each of [operators.commands, operators.leak]) {
-      for (const line of each.code.split('\n').filter((text) => text.startsWith('pets '))) {
+      const lines = each.code.split('\n').filter((line) => line.startsWith('pets '));
+      for (const line of lines.filter((text) => !isAnimalsCommand(text))) {
         const [, failure] = FAILURES.find(([command]) => line.startsWith(command)) ?? [];
         const result = runLine(each, line.replace('rotate ID', 'rotate 18'));
         if (failure) await expect(result).rejects.toThrow(failure);
@@ -334,10 +241,9 @@ const postgres = findPostgresPrograms();
         PGPORT,
         PGUSER: 'postgres',
         PGCONNECT_TIMEOUT: '5',
-        PATH: `${programs({ pets: `exec node ${TEAM_PROGRAM} "$@"` })}:${process.env['PATH']}`,
+        PATH: pathWith({ pets: `exec node ${PROGRAM} "$@"` }),
       };
-      const shell = new Shell(ROOT, env);
-      shells.push(shell);
+      const shell = openShell(ROOT, env);
       const passwords = 'owner\nowner\nservice\nservice\n';
       await shell.run(server.createRoles, server.createRoles.code, passwords);
       const address = (text: string) => text.replace('…@db:5432', `x@${PGHOST}:${PGPORT}`);
@@ -349,12 +255,12 @@ const postgres = findPostgresPrograms();
       const { key } = JSON.parse(issued) as { key: string };
       for (let count = 0; count < 2; count += 1) {
         const settings = { DATABASE_URL: storeOf('pets_service'), MIGRATE_ON_START: 'false' };
-        services.push(await startBuiltService(settings, TEAM_MAIN));
+        services.push(await startBuiltService(settings));
       }
       const clients = services.map((service) => new ApiClient(service, key));
-      const add = (name: string) => clients[0]!.post('/v1/pets', { name, categoryId: 1 });
+      const add = (name: string) => clients[0]!.post('/v1/items', { name, categoryId: 1 });
       const names = async (client: ApiClient) => {
-        const { status, json } = await client.get('/v1/pets');
+        const { status, json } = await client.get('/v1/items');
         return status === 200 ? (json as { name: string }[]).map(({ name }) => name) : status;
       };
 
@@ -377,8 +283,8 @@ const postgres = findPostgresPrograms();
       }
       expect(await add('New')).toMatchObject({ status: 201, json: { id: 2 } });
     } finally {
-      for (const shell of shells.splice(0)) await shell.end();
-      await Promise.all(services.splice(0).map((service) => service.stop()));
+      await endShells();
+      await stopServices();
       await running.remove();
     }
   },
