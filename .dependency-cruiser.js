@@ -22,12 +22,23 @@ const ALLOWED = {
   http: ['config', 'errors'],
   access: ['config', 'database', 'errors', 'http/request', 'metrics'],
   'rate-limit': [
-    ...['config', 'errors', 'logging', 'metrics', 'tracing', 'http/request'],
-    ...['authenticator', 'usage/key-usage'].map((f) => `access/${f}`),
+    'config',
+    'errors',
+    'logging',
+    'metrics',
+    'tracing',
+    'http/request',
+    'access/authenticator',
+    'access/usage/key-usage',
   ],
   idempotency: ['config', 'database', 'errors', 'http'],
   files: [
-    ...['access/administration', 'commands', 'database', 'errors', 'http/body', 'http/validation'],
+    'access/administration',
+    'commands',
+    'database',
+    'errors',
+    'http/body',
+    'http/validation',
     'http/response/json-text',
   ],
   events: ['config', 'database', 'errors', 'metrics'],
@@ -51,7 +62,9 @@ const SHARED = 'decorator|filter|guard|interceptor|middleware|pipe';
  * @returns {import('dependency-cruiser').IForbiddenRuleType}
  */
 const rule = (name, from, to, except) => ({
-  ...{ name, severity: 'error', from: { path: from } },
+  name,
+  severity: 'error',
+  from: { path: from },
   to: { path: to, ...(except && { pathNot: except }) },
 });
 
@@ -64,12 +77,15 @@ export default {
     // So that the folder could be a package.
     rule('platform-imports-only-packages', '^src/platform/', '^src/(?!platform/)'),
     rule('feature', FEATURE, '^src/', [
-      ...['^src/$1/', `${FEATURE}[^/]+\\.(?:module|service|errors|${SHARED})\\.ts$`],
+      '^src/$1/',
+      `${FEATURE}[^/]+\\.(?:module|service|errors|${SHARED})\\.ts$`,
       platform('index'),
       PRODUCT,
     ]),
     rule('cli-imports-no-feature', '^src/cli/', '^src/(?!(?:platform|cli)/)', [
-      ...[APP, COMMANDS, PRODUCT],
+      APP,
+      COMMANDS,
+      PRODUCT,
     ]),
     rule('demo-and-cli-import-no-http', '^src/(?:demo|cli)/', '^src/platform/http/', [
       platform('http/openapi/demo-key'),
@@ -99,13 +115,17 @@ export default {
     ),
     // Commands would start half as fast.
     {
-      ...{ name: 'cli-loads-no-http', severity: 'error', from: { path: '^src/cli/cli\\.module' } },
+      name: 'cli-loads-no-http',
+      severity: 'error',
+      from: { path: '^src/cli/cli\\.module' },
       to: { path: '^node_modules/(?:@nestjs/swagger|express)/', reachable: true },
     },
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
     {
-      ...{ name: 'no-orphans', severity: 'error', to: {} },
+      name: 'no-orphans',
+      severity: 'error',
+      to: {},
       from: {
         orphan: true,
         pathNot: ['^src/(?!platform/)', '^src/platform/http/openapi/browser/', '\\.d\\.ts$'],
@@ -113,7 +133,8 @@ export default {
     },
     rule('nothing-outside-src', '^src/', '^(?:test|bench|rehearsals|examples|scripts|dist)/'),
     {
-      ...{ name: 'no-development-dependency', severity: 'error' },
+      name: 'no-development-dependency',
+      severity: 'error',
       // Tests in src, as the Nest CLI generates them, use @nestjs/testing.
       from: { path: '^src/', pathNot: '\\.spec\\.ts$' },
       to: {
@@ -123,7 +144,9 @@ export default {
       },
     },
     {
-      ...{ name: 'no-undeclared-dependency', severity: 'error', from: { path: '^src/' } },
+      name: 'no-undeclared-dependency',
+      severity: 'error',
+      from: { path: '^src/' },
       to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
     },
   ],

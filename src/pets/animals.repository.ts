@@ -69,11 +69,9 @@ export class AnimalsRepository {
   /** Returns the number of animals in a range, and the first and the last one. */
   async ends({ from, to }: Range) {
     const where = { id: Between(from, to) };
-    const [first, last, count] = [
-      await this.pets.findOne({ where, order: { id: 'ASC' } }),
-      await this.pets.findOne({ where, order: { id: 'DESC' } }),
-      await this.pets.count({ where }),
-    ];
+    const first = await this.pets.findOne({ where, order: { id: 'ASC' } });
+    const last = await this.pets.findOne({ where, order: { id: 'DESC' } });
+    const count = await this.pets.count({ where });
     return { first, last, count };
   }
 

@@ -94,7 +94,8 @@ export class RowFiles {
     if (!found) return;
     const { performedAt, actor, details } = found;
     const time = performedAt.toISOString();
-    const [first, last] = [String(details['firstId']), String(details['lastId'])];
+    const first = String(details['firstId']);
+    const last = String(details['lastId']);
     throw new Error(
       `Nothing was added. ${actor} imported the same ${name} at ${time}, with the ids ${first} to ${last}. To add them again, set --again.`,
     );

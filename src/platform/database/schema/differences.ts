@@ -215,9 +215,10 @@ function addColumn(column: CatalogueColumn): ColumnChange {
 function changeColumn(actual: CatalogueColumn, column: CatalogueColumn): ColumnChange {
   const alter = `ALTER COLUMN ${column.name}`;
   const change = { actions: [] as string[], warnings: [] as string[] };
-  const [before, after] = [actual, column].map((each) =>
-    [typeOf(each), each.generated].filter(Boolean).join(' '),
-  );
+  const describe = (each: CatalogueColumn) =>
+    [typeOf(each), each.generated].filter(Boolean).join(' ');
+  const before = describe(actual);
+  const after = describe(column);
   if (before !== after) {
     if (!isWidened(actual.type, column.type) || actual.generated || column.generated) {
       return {
@@ -244,7 +245,8 @@ function changeColumn(actual: CatalogueColumn, column: CatalogueColumn): ColumnC
 /** Whether every text of a type also is one of the other type, without a change of the rows. */
 function isWidened(actual: string, declared: string): boolean {
   const text = /^(?:text|character varying(?:\((\d+)\))?)( COLLATE .+)?$/;
-  const [before, after] = [text.exec(actual), text.exec(declared)];
+  const before = text.exec(actual);
+  const after = text.exec(declared);
   if (!before || !after || before[2] !== after[2]) return false;
   return Number(before[1] ?? Infinity) <= Number(after[1] ?? Infinity);
 }

@@ -96,7 +96,8 @@ function compressed(name: string): Buffer {
 /** Returns the page. Its URLs are relative to /docs, so that a proxy can add a path prefix. */
 function docsPage(product: Product, demoKey = ''): string {
   const escape = (text: string) => text.replace(/[&<>]/g, (char) => `&#${char.charCodeAt(0)};`);
-  const [title, command] = [escape(product.title), escape(product.command)];
+  const title = escape(product.title);
+  const command = escape(product.command);
   const notice = demoKey
     ? 'The demo API key of this service is filled in. Open an operation and select Execute.'
     : `Every operation needs an API key. The operator of this service issues one with <code>${command} keys issue</code>. Select Authorize and paste it.`;
