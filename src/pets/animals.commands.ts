@@ -109,23 +109,30 @@ export class AnimalsCommands {
   }
 
   private async removeRange(range: Range, options: { yes?: true }) {
-    const { first, last, count } = await this.animals.ends(range);
-    if (!first || !last) throw new Error(`No animal has an id from ${range.from} to ${range.to}.`);
+    const count = await this.animals.countRange(range);
     if (count > MAX_REMOVED) {
       throw new Error(`The range has ${count} animals. Remove at most ${MAX_REMOVED} at once.`);
     }
-    const animals = `${count} animals from ${first.id} "${first.name}" to ${last.id} "${last.name}"`;
+    // An animal that is added meanwhile is not removed.
+    const ids = await this.animals.idsOf(range);
+    const [firstId, lastId] = [ids[0], ids.at(-1)];
+    if (firstId === undefined || lastId === undefined) {
+      throw new Error(`No animal has an id from ${range.from} to ${range.to}.`);
+    }
+    const ends = (await this.existing(firstId === lastId ? [firstId] : [firstId, lastId])).map(
+      ({ id, name }) => `${id} "${name}"`,
+    );
     const { description } = this.terminal.database;
-    const effect = `This removes the ${animals} from ${description}. It cannot be undone.`;
+    const effect = `This removes the ${ids.length} animals from ${ends[0]} to ${ends.at(-1)} from ${description}. It cannot be undone.`;
     await this.terminal.confirm(effect, options, true);
     return this.dataSource.transaction(async () => {
-      const removed = await this.animals.delete(range);
-      if (removed !== count) {
+      const removed = await this.animals.delete(ids);
+      if (removed !== ids.length) {
         throw new Error(
-          'Animals of the range were added or removed. Nothing was removed. Try again.',
+          'Animals of the range were removed meanwhile. Nothing was removed. Try again.',
         );
       }
-      const result = { removed, firstId: first.id, lastId: last.id };
+      const result = { removed, firstId, lastId };
       await this.audit.record('animals remove', result);
       return result;
     });

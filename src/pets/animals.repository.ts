@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { Between, ILike, In, LessThan, Repository } from 'typeorm';
+import { Any, Between, ILike, In, LessThan, Repository } from 'typeorm';
 import { findViolatedReference, withShortLocks } from '#platform';
 import type { NewPet } from './dto/new-pet.dto.js';
 import { Pet, PET_STATUSES, type PetStatus } from './pet.entity.js';
@@ -66,13 +66,15 @@ export class AnimalsRepository {
     return { ...Object.fromEntries(counts), total };
   }
 
-  /** Returns the number of animals in a range, and the first and the last one. */
-  async ends({ from, to }: Range) {
+  countRange({ from, to }: Range): Promise<number> {
+    return this.pets.countBy({ id: Between(from, to) });
+  }
+
+  /** Returns the ids of the animals in a range, in ascending order. */
+  async idsOf({ from, to }: Range): Promise<bigint[]> {
     const where = { id: Between(from, to) };
-    const first = await this.pets.findOne({ where, order: { id: 'ASC' } });
-    const last = await this.pets.findOne({ where, order: { id: 'DESC' } });
-    const count = await this.pets.count({ where });
-    return { first, last, count };
+    const animals = await this.pets.find({ select: { id: true }, where, order: { id: 'ASC' } });
+    return animals.map(({ id }) => id);
   }
 
   /** Locks animals in the open transaction. @throws Error if another one locks one of them */
@@ -92,8 +94,9 @@ export class AnimalsRepository {
    *
    * @throws Error if another transaction locks an animal, or that names the table if another one refers to it
    */
-  async delete(removed: readonly bigint[] | Range): Promise<number> {
-    const id = 'from' in removed ? Between(removed.from, removed.to) : In(removed);
+  async delete(ids: readonly bigint[]): Promise<number> {
+    // One parameter, however many there are.
+    const id = Any(ids);
     try {
       const { affected } = await withShortLocks(this.pets.manager, () => this.pets.delete({ id }));
       return affected ?? 0;

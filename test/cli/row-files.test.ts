@@ -9,7 +9,8 @@ const TOYS = join(__dirname, '../../reports/product/test/harness/features/toys.j
 const TABLE = `
   CREATE TABLE toys (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, the_name text NOT NULL,
-    "minAge" int NOT NULL DEFAULT 3, maker_id bigint, is_new boolean NOT NULL DEFAULT true, color text)`;
+    "minAge" int NOT NULL DEFAULT 3, maker_id bigint, is_new boolean NOT NULL DEFAULT true, color text,
+    updated_at timestamptz NOT NULL DEFAULT now(), version int NOT NULL)`;
 const MAX = 2n ** 63n - 1n;
 const BALL = { name: '5', minAge: 0, makerId: MAX, isNew: false, color: 'red' };
 const CAR = { name: 'true', minAge: 3, makerId: null, isNew: true, color: null };
@@ -92,6 +93,24 @@ test.each(['csv', 'ndjson'])(
     expect(await stored()).toEqual(changed);
   },
 );
+
+test('an update sets the time and the version of the rows that it changes', async () => {
+  await importText('name\nball\ncar\n', 'csv');
+  const times = () =>
+    database.query<{ time: Date; version: number }>(
+      'SELECT updated_at AS time, version FROM toys ORDER BY id',
+    );
+  const before = await times();
+  expect(before.map(({ version }) => version)).toEqual([1, 1]);
+  const path = join(folder, 'toys.csv');
+  for (const name of ['bike', 'boat']) {
+    writeFileSync(path, `id,name\n1,ball\n2,${name}\n`);
+    expect((await cli.run('toys', 'update', path, '--json')).json).toMatchObject({ changed: 1 });
+  }
+  const [same, changed] = await times();
+  expect([same, changed?.version]).toEqual([before[0], 3]);
+  expect(changed?.time.getTime()).toBeGreaterThan(before[1]!.time.getTime());
+});
 
 test('a row breaks the rules of its DTO, and a file has no rows or lacks a required column', async () => {
   const { code, stderr } = await importText('name,minAge,isNew\nball,x,maybe\n', 'csv');

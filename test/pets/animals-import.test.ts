@@ -1,13 +1,21 @@
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { useDatabase } from '../harness/database/database.js';
+import { holdTable, untilSessionsWait } from '../harness/database/database-lock.js';
 import { createOwner } from '../harness/database/factories.js';
 import { ApiClient } from '../harness/http/client.js';
-import { Cli, DATABASE_LINE, OPERATOR, TEAM_PROGRAM } from '../harness/processes/command.js';
+import {
+  Cli,
+  DATABASE_LINE,
+  OPERATOR,
+  resultOf,
+  TEAM_PROGRAM,
+} from '../harness/processes/command.js';
 import { until } from '../harness/run/until.js';
 import { inheritedEnvironment, startService } from '../harness/service/service.js';
 import { EXPORTED_COLUMNS } from './animal.js';
@@ -295,13 +303,33 @@ describe('animals import', () => {
     expect(await importFile(file(`${HEADER}Bo,2,sold\nFrank,1,\n`))).toMatchObject({ added: 2 });
   });
 
-  test('of two imports of the same animals at the same time, one adds them', async () => {
-    const many = Array.from({ length: 2_000 }, (_, index) => `Pet ${index},1,`).join('\n');
-    const same = file(HEADER + many);
-    const results = await Promise.all([1, 2, 3].map(() => cli.run('animals', 'import', same)));
-    expect(results.map(({ code }) => code).toSorted()).toEqual([0, 1, 1]);
-    expect(await stored()).toHaveLength(2_000);
+  test('an import is recognized by the values of its rows, also of an earlier release', async () => {
+    await importFile(file(`${HEADER}"Zoë ""Z""",${MAX},\nBo,2.0,Sold\n`));
+    const text = `[["categoryId",${MAX}],["name","Zoë \\"Z\\""],["status","available"]]\n[["categoryId",2],["name","Bo"],["status","sold"]]\n`;
+    const sha256 = createHash('sha256').update(text).digest('hex');
+    expect(
+      await database.query("SELECT details ->> 'sha256' AS sha256 FROM operator_actions"),
+    ).toEqual([{ sha256 }]);
   });
+
+  test('of two imports of the same animals at the same time, one adds them', async () => {
+    const same = file(`${HEADER}Frank,1,\nBo,2,sold\n`);
+    const other = file(`${HEADER}Ann,1,\n`, 'other.csv');
+    const env = { DATABASE_URL: database.url, DATABASE_LOCK_TIMEOUT_SECONDS: '60' };
+    const lock = await holdTable(database, 'pets', 'SHARE');
+    const first = resultOf(new Cli(env, {}, TEAM_PROGRAM).start('animals', 'import', same));
+    try {
+      await untilSessionsWait(database);
+      expect(await cli.failure(1, 'animals', 'import', same)).toBe(
+        'Nothing was added. Another command imports the same animals at the moment.',
+      );
+      expect(await importFile(other, '--dry-run')).toMatchObject({ valid: 1 });
+    } finally {
+      await lock.release();
+    }
+    expect(await first).toMatchObject({ code: 0 });
+    expect(await stored()).toEqual([row('Frank'), row('Bo', 2, 'sold')]);
+  }, 60_000);
 
   test('records of a shelter, by the documented command', async () => {
     const [, documented = ''] = /pets (animals import -.+) < outcomes\.csv/.exec(
@@ -445,6 +473,26 @@ describe('animals export', () => {
     ]);
     expect(await stored()).toEqual(before);
     expect(await database.query('SELECT FROM operator_actions')).toEqual([]);
+  });
+
+  test('update › changes at most 20,000 animals', async () => {
+    await database.query(
+      `INSERT INTO pets (name, category_id, status) SELECT 'a', 1, 'sold' FROM generate_series(1, 20001)`,
+    );
+    const before = await stored();
+    const rows = Array.from({ length: 20_001 }, (_, index) => `${index + 1},b`);
+    const many = file(['id,name', ...rows].join('\n'));
+    for (const options of [['--dry-run'], []])
+      expect(await cli.failure(1, 'animals', 'update', many, ...options)).toBe(
+        'Nothing was changed. The file changes 20001 animals, and one command changes at most 20000. Split the file.',
+      );
+    expect(await stored()).toEqual(before);
+    const [first, ...others] = rows;
+    const allowed = file(['id,name', first!.replace('b', 'a'), ...others].join('\n'));
+    expect(await cli.json('animals', 'update', allowed)).toMatchObject({
+      changed: 20_000,
+      same: 1,
+    });
   });
 
   test('update › a locked animal stops it within a second, and it holds no lock then', async () => {

@@ -1,7 +1,8 @@
 import { Client } from 'pg';
 import type { ApiResponse } from '../harness/http/client.js';
 import { useStore } from '../harness/http/store.js';
-import { Cli, OPERATOR } from '../harness/processes/command.js';
+import { Cli, OPERATOR, TEAM_PROGRAM } from '../harness/processes/command.js';
+import { runInTerminal } from '../harness/processes/terminal.js';
 import { UNBOUNDED } from '../harness/service/service.js';
 import { animalText, createPets } from './animal.js';
 
@@ -126,6 +127,58 @@ test('remove --from --to takes back an import of 10,000 animals in one transacti
   expect((await stored()).map(({ id }) => id)).toEqual(['1', '2', '10003']);
   expect(await actions()).toEqual([{ actor: OPERATOR, action: 'animals remove', details }]);
 });
+
+test('remove --from --to removes at most 50,000 animals', async () => {
+  await store.query(
+    "INSERT INTO pets (name, category_id, status) SELECT 'a', 1, 'sold' FROM generate_series(1, 50001)",
+  );
+  const before = await stored();
+  expect(
+    await cli.failure(1, ...['animals', 'remove', '--from', '1', '--to', String(MAX), '--yes']),
+  ).toBe('The range has 50001 animals. Remove at most 50000 at once.');
+  expect([await stored(), await actions()]).toEqual([before, []]);
+  expect((await remove('--from', '2', '--to', '50001')).json).toMatchObject({ removed: 50_000 });
+  expect(idsOf(await animals('list'))).toEqual([1]);
+});
+
+test.each<[change: string, sql: string, code: number, message: RegExp, left: readonly string[]]>([
+  [
+    'another animal is added to the range',
+    "INSERT INTO pets (name, category_id, status) VALUES ('new', 1, 'sold')",
+    ...[0, /./, ['4']],
+  ] as const,
+  [
+    'an animal is removed',
+    'DELETE FROM pets WHERE id = 2',
+    ...[
+      1,
+      /\nAnimals of the range were removed meanwhile\. Nothing was removed\. Try again\.\n/,
+      ['1', '3'],
+    ],
+  ] as const,
+  [
+    'an animal is removed, and another one is added',
+    "DELETE FROM pets WHERE id = 2; INSERT INTO pets (name, category_id, status) VALUES ('new', 1, 'sold')",
+    ...[1, /Nothing was removed/, ['1', '3', '4']],
+  ] as const,
+])(
+  'remove --from --to removes the animals that it asked about, also if %s meanwhile',
+  async (_what, sql, code, message, left) => {
+    await createPets(store.database, 3);
+    const terminal = new Cli({ DATABASE_URL: store.database.url }, { app: true }, TEAM_PROGRAM);
+    const args = ['animals', 'remove', '--from', '1', '--to', '9', '--json'];
+    const result = await runInTerminal(terminal, args, async () => {
+      await store.query(sql);
+      return `${store.database.name}\r`;
+    });
+    expect([result.code, (await stored()).map(({ id }) => id)]).toEqual([code, left]);
+    expect(result.screen).toMatch(message);
+    const details = { removed: 3, firstId: 1, lastId: 3 };
+    const isRemoved = code === 0;
+    expect(result.stdout).toBe(isRemoved ? `${JSON.stringify(details)}\n` : '');
+    expect(await actions()).toMatchObject(isRemoved ? [{ action: 'animals remove', details }] : []);
+  },
+);
 
 test('a command accepts at most 1,000 ids', async () => {
   const ids = await createPets(store.database, 1_000);

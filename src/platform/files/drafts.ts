@@ -76,10 +76,17 @@ export class Drafts {
       const value = driver.normalizeDefault(column);
       return value === undefined ? name : `coalesce(${name}, ${value})`;
     });
+    const names = [this.names()];
+    // TypeORM sets the first version in its inserts, not as a default of the column.
+    const { versionColumn } = this.metadata;
+    if (versionColumn) {
+      names.push(this.escape(versionColumn.databaseName));
+      values.push('1');
+    }
     const [added] = await queryRows<AddedRows>(
       this.manager,
       `WITH added AS (
-         INSERT INTO ${this.table} (${this.names()})
+         INSERT INTO ${this.table} (${names.join(', ')})
          SELECT ${values.join(', ')} FROM drafts ORDER BY "#" RETURNING ${this.id} AS id)
        SELECT count(*) AS added, min(id) AS "firstId", max(id) AS "lastId" FROM added`,
     );

@@ -1,5 +1,5 @@
 import { IsBoolean, IsInt } from 'class-validator';
-import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import { Column, Entity, PrimaryGeneratedColumn, UpdateDateColumn, VersionColumn } from 'typeorm';
 import { IsInt64, IsOneOf, IsOptionalMember, IsText } from '#platform';
 
 @Entity('toys')
@@ -30,4 +30,10 @@ export class Toy {
   @IsOptionalMember()
   @Column('text', { nullable: true })
   color!: string | null;
+
+  @UpdateDateColumn({ type: 'timestamptz', name: 'updated_at' })
+  updatedAt!: Date;
+
+  @VersionColumn()
+  version!: number;
 }

@@ -44,7 +44,7 @@ export class Cli {
   constructor(
     readonly env: Environment = {},
     private readonly options: { app?: true; features?: readonly string[] } = {},
-    private readonly program = PROGRAM,
+    readonly program = PROGRAM,
   ) {}
 
   /** @param database may be created later, by a hook */

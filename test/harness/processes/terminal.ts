@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inheritedEnvironment } from '../service/service.js';
-import { type Cli, PROGRAM } from './command.js';
+import type { Cli } from './command.js';
 
 const LIMIT_MS = 25_000;
 
@@ -19,17 +19,17 @@ interface TerminalResult {
 /**
  * Runs a command on a terminal (util-linux's `script`).
  *
- * @param keys to type when the command asks for confirmation
+ * @param keys to type when the command asks for confirmation. A function can do something before it returns them
  */
 export async function runInTerminal(
   cli: Cli,
   args: readonly string[],
-  keys: string,
+  keys: string | (() => Promise<string>),
 ): Promise<TerminalResult> {
   const folder = mkdtempSync(join(tmpdir(), 'terminal-'));
   try {
     const output = join(folder, 'stdout');
-    const command = [process.execPath, PROGRAM, ...args].map((word) => `'${word}'`).join(' ');
+    const command = [process.execPath, cli.program, ...args].map((word) => `'${word}'`).join(' ');
     const child = spawn('script', ['-qec', `${command} >'${output}'`, '/dev/null'], {
       // Outlives no test.
       timeout: LIMIT_MS,
@@ -42,7 +42,8 @@ export async function runInTerminal(
       screen += text;
       if (asked || !screen.includes('Type the name of the database to continue: ')) return;
       asked = true;
-      child.stdin.write(keys);
+      if (typeof keys === 'string') child.stdin.write(keys);
+      else void keys().then((typed) => child.stdin.write(typed));
     });
     const [code] = (await once(child, 'close')) as [number | null];
     return { code, screen: screen.replaceAll('\r', ''), stdout: readFileSync(output, 'utf8') };

@@ -21,7 +21,8 @@ const ROLES = readProjectFile('deploy/postgres/roles.sql');
 const TOYS = `
   CREATE TABLE toys (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, the_name text NOT NULL,
-    "minAge" int NOT NULL DEFAULT 3, maker_id bigint, is_new boolean NOT NULL DEFAULT true, color text)`;
+    "minAge" int NOT NULL DEFAULT 3, maker_id bigint, is_new boolean NOT NULL DEFAULT true, color text,
+    updated_at timestamptz NOT NULL DEFAULT now(), version int NOT NULL)`;
 const PERMISSION_DENIED = '42501';
 
 const programs = findPostgresPrograms();
