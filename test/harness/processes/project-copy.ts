@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 
 const ROOT = resolve(__dirname, '../../..');
 const COPIED =
-  /^(?:src|scripts|(?:package|package-lock|tsconfig|tsconfig\.build|nest-cli)\.json|jest\.config\.js|\.swcrc)$/;
+  /^(?:src|scripts|(?:package|package-lock|tsconfig|tsconfig\.build|nest-cli)\.json|jest\.config\.js|\.dependency-cruiser\.js|\.swcrc)$/;
 
 /** A copy of the project, without its build. It lies in the project, so that Node finds the packages. */
 export class ProjectCopy {
