@@ -6,7 +6,7 @@ import type { CommandGroups } from '#platform';
  */
 export const COMMANDS: CommandGroups = {
   animals: {
-    description: 'list, change, remove, import and export animals',
+    description: 'list, change, remove, import, update and export animals',
     load: async () => (await import('./pets/animals.commands.js')).AnimalsCommands,
   },
 };

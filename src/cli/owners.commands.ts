@@ -37,12 +37,15 @@ export class OwnersCommands {
     return ownerJson(await this.owners.rename(name, newName));
   }
 
-  @Command('usage', 'show the requests used', (command) =>
-    command.argument(
-      '[name]',
-      'the name of the owner (default: all, the most used first)',
-      parseOwner,
-    ),
+  @Command(
+    'usage',
+    'show the requests that the minute and the day have used of their limits',
+    (command) =>
+      command.argument(
+        '[name]',
+        'the name of the owner (default: all, the most used first)',
+        parseOwner,
+      ),
   )
   async usage(name?: string) {
     const selected = name === undefined ? await this.owners.list() : [await this.owners.get(name)];

@@ -61,10 +61,12 @@ function escaped(character: string): string {
 const STEPS = ['revokedAt', 'createdAt', 'plan', 16, 'hint', 12, 'expiresAt'];
 const SHORTENED = ['owner', 'note', 'name'];
 const MAX_TEXT = 24;
+/** An object of the audit trail can have 20,000 ids. */
+const MAX_OBJECT = 240;
 
 /** Returns an object as one line for each property, with the names of JSON, and a list as a table. */
 function resultText(result: object): string {
-  if (!Array.isArray(result)) return aligned(Object.entries(result));
+  if (!Array.isArray(result)) return aligned(Object.entries(result).flatMap(linesOf));
   const items = result as Record<string, unknown>[];
   if (!items[0]) return 'None.';
   let names = Object.keys(items[0]).filter((name) => items.some((item) => item[name] !== null));
@@ -83,6 +85,24 @@ function resultText(result: object): string {
   return isWide() ? complete : table();
 }
 
+/** Returns the row of a property, and one more for each further object of a list. */
+function linesOf([name, value]: [string, unknown]): unknown[][] {
+  const window = windowOf(value);
+  if (window) {
+    const { resetsAt } = value as { resetsAt?: Date | null };
+    const reset = resetsAt ? `resets at ${cellText(resetsAt)}` : 'starts with the next request';
+    return [[name, `${window}, ${reset}`]];
+  }
+  if (!Array.isArray(value) || typeof value[0] !== 'object') return [[name, value]];
+  return value.map((item: unknown, index) => [index === 0 ? name : '', item]);
+}
+
+/** Returns the use of a rate limit window as text, or undefined for another value. */
+function windowOf(value: unknown): string | undefined {
+  const { used, limit } = (value ?? {}) as { used?: number; limit?: number };
+  return used === undefined ? undefined : `${used} of ${limit}`;
+}
+
 function aligned(table: readonly unknown[][]): string {
   const rows = table.map((row) => row.map(cellText));
   const width = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
@@ -91,13 +111,16 @@ function aligned(table: readonly unknown[][]): string {
   return rows.map((row) => line(row).join('  ').trimEnd()).join('\n');
 }
 
-/** Returns a date as a day, a rate limit window as its use, and other text with a maximum length. */
+/** Returns a date as a day, a rate limit window as its use, and others with a maximum length. */
 function shortText(value: unknown, maxLength: number): unknown {
   if (value instanceof Date) return cellText(value).slice(0, 10);
-  const { used, limit } = (value ?? {}) as { used?: number; limit?: number };
-  if (used !== undefined) return `${used} of ${limit}`;
-  if (typeof value !== 'string' || value.length <= maxLength) return value;
-  return `${value.slice(0, maxLength - 1)}…`;
+  const window = windowOf(value);
+  if (window) return window;
+  const isObject = typeof value === 'object' && value !== null;
+  const text = isObject ? cellText(value) : value;
+  const length = isObject ? MAX_OBJECT : maxLength;
+  if (typeof text !== 'string' || text.length <= length) return value;
+  return `${text.slice(0, length - 1)}…`;
 }
 
 /** Returns, for example, `-`, `2026-11-20T10:00:00Z` or `{"used":3}`. */

@@ -163,7 +163,7 @@ export class AnimalsCommands {
 
   @Command(
     'update',
-    'change the animals of a file with their ids, such as that of export --ids, to what it says',
+    'change animals to what a file with their ids says, such as that of export --ids',
     updateUsage(NewPet),
   )
   update(path: string, options: UpdateOptions) {

@@ -89,11 +89,14 @@ test('nothing is lost or counted twice while the database is away, and if the re
     expect(await send(service, key, 1)).toEqual([404]);
     await save(service);
   }
-  expect(service.output()).toContain('The usage of API keys was not stored');
+  expect(service.output()).toContain('Storing the usage of API keys has failed: ');
   await relay.restore();
   await service.advance(MINUTE_MS);
   await send(service, key, 1);
   await service.close();
+  expect(service.output()).toMatch(
+    /Storing the usage of API keys succeeds again, after \d+ failures/,
+  );
   expect(await usage(keyId)).toEqual([on(TODAY, 6)]);
 });
 

@@ -57,7 +57,9 @@ describeWithRedis('with REDIS_URL', () => {
     expect(usage.day).toEqual({ used: 3, limit: 100, remaining: 97, resetsAt: TIME });
     expect(await cli.json('owners', 'usage', 'busy')).toEqual(usage);
     const { stdout } = await cli.run('owners', 'usage', 'busy');
-    expect(stdout).toMatch(/^minute +\{"used":3,"limit":5,"remaining":2,"resetsAt":"\d{4}-/m);
+    expect(stdout).toMatch(
+      /^minute +3 of 5, resets at \d{4}-[\dT:-]+Z\nday +3 of 100, resets at /m,
+    );
     const smaller = ['--plan', 'enterprise', '--per-minute', '2', '--per-day', '9'];
     await cli.run('owners', 'set-plan', 'busy', ...smaller);
     const { minute } = await cli.json('owners', 'usage', 'busy');

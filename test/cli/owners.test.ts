@@ -92,3 +92,28 @@ test('audit list › lists who changed what and when, newest first: all, or the 
     /^id {2}performedAt +actor +action +owner +details\n1 {3}[\d-]{10}T[\d:.]{12}Z {2}.* owners set-plan +acme +\{.*\}\n$/,
   );
 });
+
+test('audit list › has 50 changes or as many as --limit says, and --after reaches every change', async () => {
+  await database.query(
+    `INSERT INTO operator_actions (actor, action, details)
+     SELECT 'a@b', 'items seed', jsonb_build_object('ownerId', 1 + n % 2, 'ids', ARRAY(SELECT generate_series(1, 500)))
+       FROM generate_series(1, 60) n`,
+  );
+  const ids = async (...options: string[]) =>
+    ((await cli.json('audit', 'list', ...options)) as { id: number }[]).map(({ id }) => id);
+  const from = (first: number, count: number, step = 1) =>
+    Array.from({ length: count }, (_, index) => first - index * step);
+  expect(await ids()).toEqual(from(60, 50));
+  expect(await ids('--after', '11')).toEqual(from(10, 10));
+  expect(await ids('--limit', '3', '--after', '60')).toEqual([59, 58, 57]);
+  expect(await ids('--owner', 'acme', '--limit', '3', '--after', '59')).toEqual([57, 55, 53]);
+  const { stdout, stderr } = await cli.run('audit', 'list', '--limit', '2');
+  expect(stderr).toMatch(/\nFor older changes, add --after 59\.\n$/);
+  // A record can have thousands of ids.
+  expect(Math.max(...stdout.split('\n').map(({ length }) => length))).toBeLessThan(400);
+  expect((await cli.run('audit', 'list', '--after', '3')).stderr).not.toContain('--after');
+  expect(await cli.failure(2, 'audit', 'list', '--limit', '0')).toMatch(/integer from 1 to 10000/);
+  expect((await cli.run('audit', 'list', '--help')).stdout).toMatch(
+    /--limit <n> +how many, at most 10000 \(default: 50\)/,
+  );
+});

@@ -1,5 +1,6 @@
 import { setImmediate, setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { SYSTEM_CLOCK } from '../../src/platform/config/clock.js';
 import { EventDelivery } from '../../src/platform/events/event-delivery.js';
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
@@ -84,7 +85,12 @@ test('an event is claimed for longer than its handler may take, and waits for at
       Promise.resolve(waits.push(leaseMs) === 1 ? event : undefined),
     retry: (_event: object, delayMs: number) => Promise.resolve(waits.push(delayMs)),
   };
-  const delivery = new EventDelivery({ handlers } as never, repository as never, {} as never);
+  const delivery = new EventDelivery(
+    { handlers } as never,
+    repository as never,
+    {} as never,
+    SYSTEM_CLOCK,
+  );
   delivery.onApplicationBootstrap();
   await until(() => waits.length > 1);
   await delivery.onModuleDestroy();
@@ -100,7 +106,12 @@ test('the service stops after the event handlers in progress have ended', async 
     claim: () => Promise.resolve({ id: 1n, attempts: 1, payload: '1' }),
     delete: () => Promise.resolve(steps.push('handled')),
   };
-  const delivery = new EventDelivery({ handlers } as never, repository as never, {} as never);
+  const delivery = new EventDelivery(
+    { handlers } as never,
+    repository as never,
+    {} as never,
+    SYSTEM_CLOCK,
+  );
   delivery.onApplicationBootstrap();
   await until(() => finish !== undefined);
   const stopped = delivery.onModuleDestroy().then(() => steps.push('stopped'));

@@ -229,7 +229,8 @@ describe('animals import', () => {
   });
 
   test.each([
-    ['nothing.csv', 1, /^The file nothing\.csv cannot be read \(ENOENT\)\.$/],
+    ['nothing.csv', 1, /^The file "nothing\.csv" does not exist\.$/],
+    ['/', 1, /^The file "\/" is a directory\.$/],
     ['nothing.csv --map name', 2, /--map.*such as name=Name/],
     ['nothing.csv --map id=Id', 2, /--map.*such as name=Name/],
     ['nothing.csv --delimiter ab', 2, /--delimiter.*Allowed choices are/],
@@ -413,6 +414,9 @@ describe('animals export', () => {
       const changed = { ...result, changed: 2, same: 8, missing: 1, missingIds: [2], changes };
       expect(await update(corrected, '--dry-run')).toEqual(changed);
       expect(await stored()).toEqual(before);
+      const shown = await cli.run('animals', 'update', path(`animals.${format}`), '--dry-run');
+      expect(shown.stderr).toMatch(/\nDry run: nothing was changed\.\n$/);
+      expect(shown.stdout).toMatch(/^changes {9}\{"id":4,[^\n]+\n {16}\{"id":11,[^\n]+$/m);
       expect(await update(corrected)).toEqual(changed);
       const names = before.map(({ name }) => name);
       expect((await stored()).map(({ name }) => name)).toEqual(

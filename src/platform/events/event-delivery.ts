@@ -6,8 +6,9 @@ import {
   type OnApplicationBootstrap,
   type OnModuleDestroy,
 } from '@nestjs/common';
-import { MINUTE_MS, SECOND_MS } from '../config/clock.js';
+import { Clock, MINUTE_MS, SECOND_MS } from '../config/clock.js';
 import { DatabaseLocation } from '../database/database-location.js';
+import { RepeatedWork } from '../logging/repeated-work.js';
 import { type EventHandler, Events } from './events.js';
 import { type ClaimedEvent, EventsRepository } from './events.repository.js';
 
@@ -36,6 +37,7 @@ export class EventDelivery implements OnApplicationBootstrap, OnModuleDestroy {
     private readonly events: Events,
     private readonly repository: EventsRepository,
     private readonly location: DatabaseLocation,
+    private readonly clock: Clock,
   ) {}
 
   /** In the service only. It also delivers what commands publish. */
@@ -53,18 +55,15 @@ export class EventDelivery implements OnApplicationBootstrap, OnModuleDestroy {
   /** Runs the due events of a handler, one after another, until the service stops. */
   private async deliverTo(handler: EventHandler): Promise<void> {
     const { signal } = this.stopping;
+    const work = new RepeatedWork(this.logger, this.clock, `Delivering events to ${handler.id}`);
     while (!signal.aborted) {
-      let pauseMs = IDLE_PAUSE_MS;
-      try {
+      const isDelivered = await work.run(async () => {
         const event = await this.repository.claim(handler.id, handler.timeoutMs + LEASE_MARGIN_MS);
-        if (event) {
-          await this.handle(handler, event);
-          continue;
-        }
-      } catch (err) {
-        this.logger.warn({ msg: 'events cannot be delivered', handler: handler.id, err });
-        pauseMs = FAILURE_PAUSE_MS;
-      }
+        if (event) await this.handle(handler, event);
+        return event !== undefined;
+      });
+      if (isDelivered) continue;
+      const pauseMs = isDelivered === undefined ? FAILURE_PAUSE_MS : IDLE_PAUSE_MS;
       await delay(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }

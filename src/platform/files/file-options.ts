@@ -22,7 +22,7 @@ export interface ExportOptions {
 export function importUsage(dto: Type<object>): (command: Command) => void {
   return (command) => {
     updateUsage(dto)(command);
-    command.option('--again', 'also if the same rows were imported before');
+    command.option('--again', 'import even if the same rows were imported before');
   };
 }
 
@@ -52,9 +52,13 @@ export function updateUsage(dto: Type<object>): (command: Command) => void {
   };
   return (command) => {
     command
-      .argument('<file>', 'the file; -: standard input')
-      .option('--map <property=column>', 'read a property from this column', parseMap)
-      .option('--values <property:text=value,…>', 'the values that texts mean', parseValues)
+      .argument('<file>', 'the path of the file, or - for standard input')
+      .option('--map <property=column>', 'read a property from this column (repeatable)', parseMap)
+      .option(
+        '--values <property:text=value,…>',
+        'the values to store instead of texts (repeatable)',
+        parseValues,
+      )
       .addOption(
         new Option('--delimiter <c>', 'between columns (default: of a line sep=;, or ,)').choices([
           ',',
@@ -63,7 +67,7 @@ export function updateUsage(dto: Type<object>): (command: Command) => void {
           'tab',
         ]),
       )
-      .option('--dry-run', 'only check the file');
+      .option('--dry-run', 'check the file, show the result, and store nothing');
   };
 }
 

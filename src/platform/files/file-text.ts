@@ -10,6 +10,12 @@ export const TOO_LONG = `is longer than ${MAX_LINE_BYTES} bytes`;
 const NOT_UTF8 =
   'is not text in UTF-8. Save the file in UTF-8, in a spreadsheet as "CSV UTF-8". Nothing was stored.';
 
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  EISDIR: 'is a directory',
+  EACCES: 'cannot be read by this user (EACCES)',
+};
+
 /** A line after which the file cannot be read. */
 export class UnreadableLine extends Error {
   constructor(line: number, problem: string, cause?: unknown) {
@@ -62,7 +68,8 @@ async function* bytesOf(path: string): AsyncGenerator<Buffer, undefined> {
   } catch (cause) {
     if (cause === paused) throw paused;
     const { code = '' } = cause as NodeJS.ErrnoException;
-    throw new Error(`The file ${path} cannot be read (${code}).`, { cause });
+    const reason = REASONS[code] ?? `cannot be read (${code})`;
+    throw new Error(`The file "${path}" ${reason}.`, { cause });
   } finally {
     clearTimeout(limit);
   }

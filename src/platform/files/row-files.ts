@@ -75,6 +75,7 @@ export class RowFiles {
       if (!again) await this.requireNew(manager, name, hash);
       const added = dryRun ? undefined : await drafts.insert();
       const sha256 = hash.toString('hex');
+      if (dryRun) this.terminal.note('Dry run: nothing was added.');
       if (added) await this.audit.record(`${name} import`, { ...added, sha256 });
       const { ignoredColumns } = file;
       return { valid, ...(added ?? { added: 0, firstId: null, lastId: null }), ignoredColumns };
@@ -159,6 +160,9 @@ export class RowFiles {
       if (ids.length > 0) await this.audit.record(`${name} update`, { ids });
       const changed = dryRun ? found.total : ids.length;
       const missing = await drafts.missing(MAX_REPORTED);
+      if (dryRun) this.terminal.note(`Dry run: nothing was changed.`);
+      if (found.total > MAX_REPORTED)
+        this.terminal.note(`Only the first ${MAX_REPORTED} changes are shown.`);
       return {
         changed,
         same: total - changed - missing.total,

@@ -6,6 +6,7 @@ import { Clock, DAY_MS } from '../config/clock.js';
 import { ServiceError } from '../errors/service-error.js';
 import { parseExact } from '../http/body/parse-json.js';
 import { jsonText } from '../http/response/json-text.js';
+import { RepeatedWork } from '../logging/repeated-work.js';
 import type { IdempotencyKey } from './idempotency-key.guard.js';
 import { IdempotencyRepository } from './idempotency.repository.js';
 
@@ -33,13 +34,16 @@ interface IdempotentRequest {
 /** Executes a request once, however often it is sent with the same idempotency key. */
 @Injectable()
 export class Idempotency {
-  private readonly logger = new Logger(Idempotency.name);
+  private readonly cleanup: RepeatedWork;
 
   constructor(
     private readonly repository: IdempotencyRepository,
     private readonly manager: EntityManager,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    const logger = new Logger(Idempotency.name);
+    this.cleanup = new RepeatedWork(logger, clock, 'Deleting expired idempotency keys');
+  }
 
   /**
    * Does the work and stores its result for 24 hours, in one transaction. If a result is stored,
@@ -84,12 +88,7 @@ export class Idempotency {
   /** Runs on every replica. SKIP LOCKED divides the rows. */
   @Interval(CLEANUP_INTERVAL_MS)
   async deleteExpired(): Promise<void> {
-    try {
-      await this.repository.deleteExpired(this.clock.now(), BATCH_SIZE);
-    } catch (error) {
-      // One line without a stack, because the error repeats while the database is unavailable.
-      this.logger.warn(`Could not delete expired idempotency keys: ${String(error)}`);
-    }
+    await this.cleanup.run(() => this.repository.deleteExpired(this.clock.now(), BATCH_SIZE));
   }
 }
 

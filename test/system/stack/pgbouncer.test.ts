@@ -100,6 +100,15 @@ const statements = [...section.matchAll(/--command="([^"]*)"/g)].map(([, sql = '
     await exited;
   }
 
+  test('without a password, a command says where to set it', async () => {
+    const withoutPassword = new URL(server.url);
+    withoutPassword.username = 'pets_service';
+    const command = new Cli({ DATABASE_URL: withoutPassword.href });
+    expect(await command.failure(1, 'keys', 'list')).toBe(
+      'The database requires a password. Set it in DATABASE_URL or DATABASE_PASSWORD_FILE.',
+    );
+  });
+
   test('create, get and list work, and all replicas together use default_pool_size connections', async () => {
     const requests = Array.from({ length: 40 }, async (_, index) => {
       const [client, other] = index % 2 ? clients : clients.toReversed();

@@ -10,15 +10,32 @@ const LIST = `
   SELECT id, performed_at AS "performedAt", actor, action, details ->> 'owner' AS owner,
          details::text AS details
     FROM operator_actions
-   WHERE $1::bigint IS NULL OR (details ->> 'ownerId')::bigint = $1
-   ORDER BY id DESC`;
+   WHERE ($1::bigint IS NULL OR (details ->> 'ownerId')::bigint = $1)
+     AND ($2::bigint IS NULL OR id < $2)
+   ORDER BY id DESC LIMIT $3`;
+
+/** Selects changes. A condition that is null or omitted selects all. */
+export interface ActionSelection {
+  /** Only those of this owner and its API keys. */
+  ownerId: bigint | null;
+  /** Only those that the list has after this one. */
+  after?: bigint;
+  limit: number;
+}
 
 /**
- * Returns the audit trail, the newest change first: all, or those of an owner and its API keys. In
- * SQL, because TypeORM rounds an int64 in JSON. Times are text, because tables show dates as days.
+ * Returns the audit trail, the newest change first. In SQL, because TypeORM rounds an int64 in JSON.
+ * Times are text, because tables show dates as days.
  */
-export async function listActions(database: StatementRunner, ownerId: bigint | null = null) {
-  const rows = await queryRows<{ performedAt: Date; details: string }>(database, LIST, [ownerId]);
+export async function listActions(
+  database: StatementRunner,
+  { ownerId, after, limit }: ActionSelection,
+) {
+  const rows = await queryRows<{ id: bigint; performedAt: Date; details: string }>(database, LIST, [
+    ownerId,
+    after ?? null,
+    limit,
+  ]);
   return rows.map((row) => {
     return { ...row, performedAt: row.performedAt.toISOString(), details: exact(row.details) };
   });

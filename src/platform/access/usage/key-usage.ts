@@ -3,6 +3,7 @@ import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { Clock, DAY_MS, MINUTE_MS } from '../../config/clock.js';
 import type { KeyState } from '../../http/request/caller.js';
+import { RepeatedWork } from '../../logging/repeated-work.js';
 import { type KeyUse, KeyUsageRepository, type UsageCount } from './key-usage.repository.js';
 
 /** Counts and last uses are also saved at the shutdown. `kill -9` loses those since the last save. */
@@ -18,7 +19,9 @@ const KEPT_DAYS = 400;
  */
 @Injectable()
 export class KeyUsage implements OnApplicationShutdown {
-  private readonly logger = new Logger(KeyUsage.name);
+  private readonly savingCounts: RepeatedWork;
+  private readonly savingUses: RepeatedWork;
+  private readonly deletingOld: RepeatedWork;
   /** The counts of today. */
   private current = { day: 0, counter: '', counts: new Map<bigint, UsageCount>() };
   /** Counts that have changed since they were stored. */
@@ -32,7 +35,12 @@ export class KeyUsage implements OnApplicationShutdown {
   constructor(
     private readonly repository: KeyUsageRepository,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    const logger = new Logger(KeyUsage.name);
+    this.savingCounts = new RepeatedWork(logger, clock, 'Storing the usage of API keys');
+    this.savingUses = new RepeatedWork(logger, clock, 'Storing the last use of API keys');
+    this.deletingOld = new RepeatedWork(logger, clock, 'Deleting old usage');
+  }
 
   /** The number of API keys whose counts have changed since they were stored. */
   get unsaved(): number {
@@ -63,8 +71,8 @@ export class KeyUsage implements OnApplicationShutdown {
   save(): Promise<unknown> {
     const run = () =>
       Promise.all([
-        this.inBatches('usage', this.changed, (batch) => this.saveCounts(batch)),
-        this.inBatches('last use', this.uses, (batch) => this.saveUses(batch)),
+        inBatches(this.savingCounts, this.changed, (batch) => this.saveCounts(batch)),
+        inBatches(this.savingUses, this.uses, (batch) => this.saveUses(batch)),
       ]);
     return (this.lastRun = this.lastRun.then(run));
   }
@@ -77,24 +85,9 @@ export class KeyUsage implements OnApplicationShutdown {
   /** Runs on every replica. SKIP LOCKED divides the rows. */
   @Interval(MINUTE_MS)
   async deleteOld(): Promise<void> {
-    await this.repository
-      .deleteBefore(this.today() - KEPT_DAYS, BATCH_SIZE)
-      .catch((error: unknown) => this.logger.warn(`Could not delete old usage: ${String(error)}`));
-  }
-
-  /** Stores items until a batch fails. */
-  private async inBatches<Item>(
-    what: string,
-    items: Iterable<Item>,
-    store: (batch: Item[]) => Promise<void>,
-  ): Promise<void> {
-    const all = [...items];
-    try {
-      for (let start = 0; start < all.length; start += BATCH_SIZE)
-        await store(all.slice(start, start + BATCH_SIZE));
-    } catch (error) {
-      this.logger.warn(`The ${what} of API keys was not stored: ${String(error)}`);
-    }
+    await this.deletingOld.run(() =>
+      this.repository.deleteBefore(this.today() - KEPT_DAYS, BATCH_SIZE),
+    );
   }
 
   private async saveCounts(batch: readonly UsageCount[]): Promise<void> {
@@ -117,4 +110,18 @@ export class KeyUsage implements OnApplicationShutdown {
   private today(): number {
     return Math.floor(this.clock.now() / DAY_MS);
   }
+}
+
+/** Stores items until a batch fails. */
+async function inBatches<Item>(
+  work: RepeatedWork,
+  items: Iterable<Item>,
+  store: (batch: Item[]) => Promise<void>,
+): Promise<void> {
+  const all = [...items];
+  if (all.length === 0) return;
+  await work.run(async () => {
+    for (let start = 0; start < all.length; start += BATCH_SIZE)
+      await store(all.slice(start, start + BATCH_SIZE));
+  });
 }

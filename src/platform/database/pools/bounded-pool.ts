@@ -14,6 +14,11 @@ export class DatabaseQueueFullError extends Error {
   }
 }
 
+/** pg's error if the server asks for a password and there is none, or an empty one. */
+const NO_PASSWORD = 'client password must be';
+const PASSWORD_REQUIRED =
+  'The database requires a password. Set it in DATABASE_URL or DATABASE_PASSWORD_FILE.';
+
 /** The pool has no connection: none could be opened, for any reason, or became free in time. */
 export class ConnectionFailedError extends Error {
   override readonly name = 'ConnectionFailedError';
@@ -21,7 +26,9 @@ export class ConnectionFailedError extends Error {
   constructor(cause: unknown) {
     let failure = `The database cannot be ${cause instanceof StartError ? 'used' : 'reached'}`;
     if (cause instanceof pg.DatabaseError) failure = 'The database rejected the connection';
-    super(`${failure}: ${describeCause(cause)}`, { cause });
+    const reason = describeCause(cause);
+    const isMissing = reason.includes(NO_PASSWORD);
+    super(isMissing ? PASSWORD_REQUIRED : `${failure}: ${reason}`, { cause });
   }
 }
 

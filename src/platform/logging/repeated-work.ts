@@ -1,0 +1,48 @@
+import type { Logger } from '@nestjs/common';
+import { type Clock, MINUTE_MS } from '../config/clock.js';
+import { describeCause } from './error-details.js';
+
+/**
+ * Logs the failures of work that is repeated in the background: the first one, then at most one per
+ * minute, and the success after them. Otherwise an outage of the database fills the log.
+ */
+export class RepeatedWork {
+  /** Since the last success. */
+  private failures = 0;
+  private loggedAtMs = 0;
+
+  /** @param what the work, such as `Deleting old usage` */
+  constructor(
+    private readonly logger: Logger,
+    private readonly clock: Clock,
+    private readonly what: string,
+  ) {}
+
+  /** Returns what the work returns, or undefined if it fails. */
+  async run<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+    try {
+      const result = await work();
+      this.succeeded();
+      return result;
+    } catch (error) {
+      this.failed(error);
+      return undefined;
+    }
+  }
+
+  private failed(error: unknown): void {
+    this.failures++;
+    const nowMs = this.clock.monotonicMs();
+    if (this.failures > 1 && nowMs - this.loggedAtMs < MINUTE_MS) return;
+    this.loggedAtMs = nowMs;
+    const count = this.failures > 1 ? ` ${this.failures} times` : '';
+    this.logger.warn(`${this.what} has failed${count}: ${describeCause(error)}`);
+  }
+
+  private succeeded(): void {
+    if (this.failures === 0) return;
+    const times = this.failures === 1 ? 'failure' : 'failures';
+    this.logger.log(`${this.what} succeeds again, after ${this.failures} ${times}`);
+    this.failures = 0;
+  }
+}
