@@ -33,6 +33,8 @@ async function setDefaults(database: TestDatabase, defaults: object = DEFAULTS):
 async function withPool(url: string, work: (pool: BoundedPool) => Promise<void>): Promise<void> {
   const { database } = new Settings(PRODUCT, { DATABASE_URL: url });
   const pool = new BoundedPool(connectionConfig(database.connection!, database));
+  // The drop of the database ends a connection that has not closed yet.
+  pool.on('error', () => undefined);
   await work(pool).finally(() => pool.end());
 }
 
