@@ -18,7 +18,7 @@ async function changeDuring(request: string, headers: string[], change: string) 
   return { connection, status };
 }
 
-const itemCount = async () => (await store.query('SELECT FROM items')).length;
+const itemCount = async () => (await store.query('SELECT FROM test_items')).length;
 
 test.each([
   ['revoked', 'revoked_at = now()', 401, 'invalid_api_key'],

@@ -14,7 +14,7 @@ const head = (request: string, ...headers: string[]): string =>
 const createFrank = (): string => head('POST /v1/items', ...HEADERS) + PET;
 
 async function items(): Promise<number> {
-  const [row] = await store.query<{ count: number }>('SELECT count(*)::int FROM items');
+  const [row] = await store.query<{ count: number }>('SELECT count(*)::int FROM test_items');
   return row!.count;
 }
 

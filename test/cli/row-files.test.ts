@@ -7,7 +7,7 @@ import { Cli } from '../harness/processes/command.js';
 // The commands of a feature whose entity has properties of several types (features/toys.ts).
 const TOYS = join(__dirname, '../../reports/product/test/harness/features/toys.js');
 const TABLE = `
-  CREATE TABLE toys (
+  CREATE TABLE test_toys (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, the_name text NOT NULL,
     "minAge" int NOT NULL DEFAULT 3, maker_id bigint, is_new boolean NOT NULL DEFAULT true, color text,
     updated_at timestamptz NOT NULL DEFAULT now(), version int NOT NULL)`;
@@ -23,7 +23,7 @@ beforeAll(async () => {
   await database.query(TABLE);
   cli = new Cli({ DATABASE_URL: database.url }, { features: [TOYS] });
 });
-beforeEach(() => database.query('TRUNCATE toys, operator_actions RESTART IDENTITY'));
+beforeEach(() => database.query('TRUNCATE test_toys, operator_actions RESTART IDENTITY'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const importText = (text: string, format: string) => {
@@ -33,7 +33,7 @@ const importText = (text: string, format: string) => {
 };
 const stored = async () => {
   const rows = await database.query<{ makerId: string | null }>(
-    `SELECT the_name AS name, "minAge", maker_id AS "makerId", is_new AS "isNew", color FROM toys ORDER BY id`,
+    `SELECT the_name AS name, "minAge", maker_id AS "makerId", is_new AS "isNew", color FROM test_toys ORDER BY id`,
   );
   return rows.map((row) => ({ ...row, makerId: row.makerId && BigInt(row.makerId) }));
 };
@@ -56,7 +56,7 @@ test.each([
         ? 'name,minAge,makerId,isNew,color'
         : '{"name":"true","minAge":3,"isNew":true}',
     );
-    await database.query('TRUNCATE toys');
+    await database.query('TRUNCATE test_toys');
     expect(await importText(exported.stdout, format)).toMatchObject({ code: 0 });
     expect(await stored()).toEqual([BALL, CAR]);
     expect(await database.query('SELECT action FROM operator_actions')).toEqual([
@@ -98,7 +98,7 @@ test('an update sets the time and the version of the rows that it changes', asyn
   await importText('name\nball\ncar\n', 'csv');
   const times = () =>
     database.query<{ time: Date; version: number }>(
-      'SELECT updated_at AS time, version FROM toys ORDER BY id',
+      'SELECT updated_at AS time, version FROM test_toys ORDER BY id',
     );
   const before = await times();
   expect(before.map(({ version }) => version)).toEqual([1, 1]);

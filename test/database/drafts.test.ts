@@ -3,7 +3,7 @@ import { StoreDataSource } from '../../src/platform/database/pipelining/store-da
 import { Drafts } from '../../src/platform/files/drafts.js';
 import { closeBeforeDatabases, useDatabase } from '../harness/database/database.js';
 
-@Entity('notes')
+@Entity('test_notes')
 class Note {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
   id!: bigint;
@@ -16,7 +16,7 @@ const database = useDatabase();
 
 test('drafts are added in their order, wherever the temporary table has them', async () => {
   await database.query(
-    'CREATE TABLE notes (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, text text NOT NULL)',
+    'CREATE TABLE test_notes (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, text text NOT NULL)',
   );
   const store = new StoreDataSource({
     type: 'postgres',
@@ -36,6 +36,6 @@ test('drafts are added in their order, wherever the temporary table has them', a
     await manager.query(`UPDATE drafts SET text = 'A' WHERE text = 'a'`);
     await drafts.insert();
   });
-  const rows = await database.query('SELECT text FROM notes ORDER BY id');
+  const rows = await database.query('SELECT text FROM test_notes ORDER BY id');
   expect(rows).toEqual([{ text: 'A' }, { text: 'b' }, { text: 'c' }]);
 });

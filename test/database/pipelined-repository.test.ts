@@ -28,7 +28,7 @@ class Dated {
   createdAt!: Date;
 }
 
-@Entity('toys')
+@Entity('test_toys')
 class Toy extends Dated {
   @Column('text')
   name!: string;
@@ -52,8 +52,8 @@ class Toy extends Dated {
   secret!: string | null;
 }
 
-@Entity('shops')
-@Unique('shops_name_key', ['name'])
+@Entity('test_shops')
+@Unique('test_shops_name_key', ['name'])
 class Shop {
   @PrimaryColumn('bigint')
   id!: bigint;
@@ -67,12 +67,12 @@ class Shop {
 }
 
 const TABLES = `
-  CREATE TABLE toys (
+  CREATE TABLE test_toys (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, created_at timestamptz(3) NOT NULL DEFAULT now(),
     name text NOT NULL, "the ""colour""" text, age int NOT NULL DEFAULT 3,
     "isNew" boolean NOT NULL DEFAULT true, tags jsonb, "soldOn" date, secret text);
-  CREATE TABLE shops (
-    id bigint PRIMARY KEY, name text CONSTRAINT shops_name_key UNIQUE, owner_id bigint REFERENCES shops)`;
+  CREATE TABLE test_shops (
+    id bigint PRIMARY KEY, name text CONSTRAINT test_shops_name_key UNIQUE, owner_id bigint REFERENCES test_shops)`;
 
 const BALL = {
   id: 1n,
@@ -104,11 +104,12 @@ beforeAll(async () => {
   store = await open(Toy, Shop);
   closeBeforeDatabases(() => store.destroy());
 });
-beforeEach(() => database.query('TRUNCATE toys, shops RESTART IDENTITY'));
+beforeEach(() => database.query('TRUNCATE test_toys, test_shops RESTART IDENTITY'));
 afterEach(() => jest.restoreAllMocks());
 
 const toys = () => store.getRepository(Toy);
-const names = async () => (await database.query('SELECT name FROM toys')).map(({ name }) => name);
+const names = async () =>
+  (await database.query('SELECT name FROM test_toys')).map(({ name }) => name);
 
 test('rows are those that TypeORM reads, without hidden columns, and have one order of properties', async () => {
   const inserted = await toys().insertRow({ name: 'ball', secret: 'hidden' });
@@ -127,7 +128,7 @@ test('rows are those that TypeORM reads, without hidden columns, and have one or
   expect(rows).toEqual(await toys().find({ order: { id: 'ASC' } }));
   const order = 'id createdAt name color age isNew tags soldOn';
   expect(rows.map((row) => Object.keys(row).join(' '))).toEqual([order, order]);
-  expect(await database.query('SELECT secret FROM toys ORDER BY id')).toEqual([
+  expect(await database.query('SELECT secret FROM test_toys ORDER BY id')).toEqual([
     { secret: 'hidden' },
     { secret: null },
   ]);
@@ -162,10 +163,10 @@ test('rows with a foreign key or a unique constraint are inserted in transaction
   const ids = [1n, 2n, 3n];
   const rows = await Promise.all(ids.map((id) => shops.insertRow({ id, name: `shop ${id}` })));
   expect(rows).toEqual(await shops.find({ order: { id: 'ASC' } }));
-  const transactions = await database.query('SELECT DISTINCT xmin::text FROM shops');
+  const transactions = await database.query('SELECT DISTINCT xmin::text FROM test_shops');
   expect([transactions.length, batches.mock.calls]).toEqual([3, []]);
   const taken = shops.insertRow({ id: 4n, name: 'shop 1' });
-  await expect(taken).rejects.toMatchObject({ constraint: 'shops_name_key' });
+  await expect(taken).rejects.toMatchObject({ constraint: 'test_shops_name_key' });
 });
 
 describe('in a transaction', () => {

@@ -59,9 +59,9 @@ describe('when a statement does not work', () => {
         expect(await store.query(waiting)).toEqual([]);
       });
       expect((await request()).status).toBeLessThan(300);
-      await store.query('ALTER TABLE items RENAME COLUMN category_id TO category');
+      await store.query('ALTER TABLE test_items RENAME COLUMN category_id TO category');
       const response = await request();
-      await store.query('ALTER TABLE items RENAME COLUMN category TO category_id');
+      await store.query('ALTER TABLE test_items RENAME COLUMN category TO category_id');
       expect(expectError(response, 500, 'internal_error')).toBe(
         'The service failed to handle the request.',
       );
@@ -94,7 +94,7 @@ describe('when the only connection is at work', () => {
       const response = store.api.get('/v1/items');
       await lock.waitedFor();
       await store.query(
-        `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = 'items'::regclass AND NOT granted`,
+        `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = 'test_items'::regclass AND NOT granted`,
       );
       expectUnavailable(await response);
     });

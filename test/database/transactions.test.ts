@@ -50,7 +50,9 @@ describe('a transaction', () => {
     hasty = await open(100);
     closeBeforeDatabases(() => Promise.all([store.destroy(), hasty.destroy()]));
   });
-  beforeEach(() => database.query('DROP TABLE IF EXISTS notes; CREATE TABLE notes (text text)'));
+  beforeEach(() =>
+    database.query('DROP TABLE IF EXISTS test_notes; CREATE TABLE test_notes (text text)'),
+  );
 
   it('of a command takes as long as it makes progress', async () => {
     const patient = await new StoreDataSource({
@@ -68,8 +70,8 @@ describe('a transaction', () => {
     await expect(silent).rejects.toThrow('PostgreSQL has made no progress');
   });
 
-  const NOTE = 'INSERT INTO notes VALUES ($1)';
-  const notes = () => database.query('SELECT text FROM notes');
+  const NOTE = 'INSERT INTO test_notes VALUES ($1)';
+  const notes = () => database.query('SELECT text FROM test_notes');
   const failureOf = (transaction: Promise<unknown>): Promise<unknown> =>
     transaction.catch((error: unknown) => error);
   const processOf = async (manager: EntityManager): Promise<number> => {
@@ -113,7 +115,7 @@ describe('a transaction', () => {
   it('is joined by the injected manager, query builders, and pipelined statements', async () => {
     const { master } = store.driver as unknown as { master: Pool };
     const statements = new PipelinedStatements(master);
-    const count = 'SELECT count(*)::int AS count FROM notes';
+    const count = 'SELECT count(*)::int AS count FROM test_notes';
     const transaction = store.transaction(async () => {
       await store.manager.query(NOTE, ['one']);
       await store.query(NOTE, ['two']);
@@ -121,7 +123,7 @@ describe('a transaction', () => {
       const builder = store.manager.createQueryBuilder().select('count(*)::int', 'count');
       const [own] = await store.query<[object]>(count);
       const [read] = await statements.read(count, [], ([number]: [number]) => ({ count: number }));
-      const built = await builder.from('notes', 'notes').getRawOne<object>();
+      const built = await builder.from('test_notes', 'notes').getRawOne<object>();
       expect([own, read, built]).toEqual([{ count: 3 }, { count: 3 }, { count: 3 }]);
       throw new Error('no');
     });

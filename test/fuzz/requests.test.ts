@@ -30,7 +30,7 @@ async function expectReadBack(created: ApiResponse): Promise<void> {
 
 async function lastId(): Promise<string | null> {
   const [row] = await target.service.database.query<{ id: string | null }>(
-    'SELECT max(id) AS id FROM items',
+    'SELECT max(id) AS id FROM test_items',
   );
   return row?.id ?? null;
 }

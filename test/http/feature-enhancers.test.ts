@@ -70,12 +70,12 @@ test('each log line of a feature has the id of its request, after any kind of wa
 
 test('a guard of a feature › the role of an API key stays when the key is rotated', async () => {
   await store.query(
-    'CREATE TABLE key_roles (first_key_id bigint, role text, PRIMARY KEY (first_key_id, role))',
+    'CREATE TABLE test_key_roles (first_key_id bigint, role text, PRIMARY KEY (first_key_id, role))',
   );
   const { id, key, keyId } = await createOwner(store.database);
   const successor = await createKey(store.database, id, { firstKeyId: keyId });
   const other = await createKey(store.database, id);
-  await store.query("INSERT INTO key_roles VALUES ($1, 'curator')", [keyId]);
+  await store.query("INSERT INTO test_key_roles VALUES ($1, 'curator')", [keyId]);
   const shown = (ofKey: string) => new ApiClient(store.service, ofKey).get('/v1/shows/mine');
   const firstKeyId = Number(keyId);
   expect((await shown(key)).json).toEqual({ keyId: firstKeyId, firstKeyId });

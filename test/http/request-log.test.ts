@@ -106,9 +106,9 @@ describe('the log line of a request', () => {
   });
 
   it('of a 500 is at level error and has the error, but not the body', async () => {
-    await store.query('ALTER TABLE items ADD CONSTRAINT none CHECK (id < 0) NOT VALID');
+    await store.query('ALTER TABLE test_items ADD CONSTRAINT none CHECK (id < 0) NOT VALID');
     const response = await store.api.post('/v1/items', { name: 'Mr. Secret', categoryId: 778899 });
-    await store.query('ALTER TABLE items DROP CONSTRAINT none');
+    await store.query('ALTER TABLE test_items DROP CONSTRAINT none');
     const line = await lineOf(response);
     const err = {
       message: expect.stringContaining('"none"') as unknown,
@@ -272,9 +272,9 @@ test('the log contains no API key, wherever a caller sends it', async () => {
   }
   await RawConnection.exchange(store.service, `${key}\r\n\r\n`);
   // The log of a database error could contain the statement and its values.
-  await store.query('ALTER TABLE items RENAME TO items_away');
+  await store.query('ALTER TABLE test_items RENAME TO test_items_away');
   const failed = await store.api.post('/v1/items', { name: key, categoryId: 1 });
-  await store.query('ALTER TABLE items_away RENAME TO items');
+  await store.query('ALTER TABLE test_items_away RENAME TO test_items');
   expect(failed.status).toBe(500);
   await lineOf(failed);
   expect(store.service.output()).not.toContain(random.slice(0, 12));

@@ -6,10 +6,10 @@ const type = (table: string, column: string, name: string) =>
 
 /** Migrations that change columns that the service uses, and that the previous release could use. */
 const COLUMN_CHANGES = [
-  type('items', 'status', 'varchar(20)'),
-  `CREATE TYPE item_status AS ENUM ('available', 'pending', 'sold'); ${type('items', 'status', 'item_status')}`,
-  `ALTER TABLE items ADD COLUMN born date, ADD COLUMN weight numeric DEFAULT 1`,
-  type('items', 'name', 'varchar(300)'),
+  type('test_items', 'status', 'varchar(20)'),
+  `CREATE TYPE item_status AS ENUM ('available', 'pending', 'sold'); ${type('test_items', 'status', 'item_status')}`,
+  `ALTER TABLE test_items ADD COLUMN born date, ADD COLUMN weight numeric DEFAULT 1`,
+  type('test_items', 'name', 'varchar(300)'),
   type('owners', 'limit_per_minute', 'bigint'),
   type('owners', 'limit_per_day', 'bigint'),
   `ALTER TABLE owners DROP CONSTRAINT owners_plan_check, DROP CONSTRAINT owners_limits_check;

@@ -12,7 +12,7 @@ export interface DatabaseLock {
 
 /** Blocks every statement on the items until the lock is released. */
 export const holdItems = (database: TestDatabase): Promise<DatabaseLock> =>
-  holdTable(database, 'items', 'ACCESS EXCLUSIVE');
+  holdTable(database, 'test_items', 'ACCESS EXCLUSIVE');
 
 /** Blocks statements that conflict with a lock mode until the lock is released. */
 export const holdTable = (

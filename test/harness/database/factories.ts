@@ -89,7 +89,7 @@ export async function createItems(
 ): Promise<string[]> {
   const statuses = Array.from({ length: count }, (_, index) => status(index));
   const rows = await database.query<{ id: string }>(
-    `INSERT INTO items (name, category_id, status)
+    `INSERT INTO test_items (name, category_id, status)
      SELECT 'Item ' || number, 1, status FROM unnest($1::text[]) WITH ORDINALITY AS row (status, number)
       ORDER BY number RETURNING id`,
     [statuses],

@@ -4,7 +4,7 @@ import { NotFoundException, Param, ParseEnumPipe, ParseIntPipe, Post } from '@ne
 import { DataSource, EntityManager, EntityNotFoundError } from 'typeorm';
 import { queryRows } from '#platform';
 
-const SELL = "UPDATE items SET status = 'sold' WHERE id = $1 AND status <> 'sold'";
+const SELL = "UPDATE test_items SET status = 'sold' WHERE id = $1 AND status <> 'sold'";
 
 const THEN = {
   done: () => Promise.resolve(),
@@ -52,7 +52,11 @@ class DatabaseController {
 
   @Get('items')
   list() {
-    return queryRows(this.manager, 'SELECT * FROM items WHERE id > $1 ORDER BY id LIMIT 5', [0]);
+    return queryRows(
+      this.manager,
+      'SELECT * FROM test_items WHERE id > $1 ORDER BY id LIMIT 5',
+      [0],
+    );
   }
 
   /** Returns whether the transaction sees its change. */
@@ -64,7 +68,7 @@ class DatabaseController {
     return this.dataSource.transaction(async (transaction) => {
       await queryRows(this.manager, SELL, [id]);
       await THEN[then](transaction);
-      return (await queryRows(transaction, 'SELECT status FROM items WHERE id = $1', [id]))[0];
+      return (await queryRows(transaction, 'SELECT status FROM test_items WHERE id = $1', [id]))[0];
     });
   }
 }

@@ -13,7 +13,7 @@ import { Entity, PrimaryColumn, Repository } from 'typeorm';
 import { Caller, callerOf } from '#platform';
 
 /** A role of all rotations of an API key. */
-@Entity('key_roles')
+@Entity('test_key_roles')
 class KeyRole {
   @PrimaryColumn('bigint', { name: 'first_key_id' })
   firstKeyId!: bigint;

@@ -2,7 +2,7 @@ import { IsBoolean, IsInt } from 'class-validator';
 import { Column, Entity, PrimaryGeneratedColumn, UpdateDateColumn, VersionColumn } from 'typeorm';
 import { IsInt64, IsOneOf, IsOptionalMember, IsText } from '#platform';
 
-@Entity('toys')
+@Entity('test_toys')
 export class Toy {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
   id!: bigint;

@@ -96,11 +96,11 @@ describe('items seed', () => {
   });
 
   test('exits with 1 without a terminal and without --yes, and adds nothing', async () => {
-    await database.query('TRUNCATE items, operator_actions CASCADE');
+    await database.query('TRUNCATE test_items, operator_actions CASCADE');
     expect(await cli.failure(1, 'items', 'seed', '--items', '5')).toBe(
       'Standard input is not a terminal. Confirm with --yes.',
     );
-    expect(await database.query('SELECT FROM items')).toEqual([]);
+    expect(await database.query('SELECT FROM test_items')).toEqual([]);
     expect(await database.query('SELECT FROM operator_actions')).toEqual([]);
   });
 
@@ -110,21 +110,21 @@ describe('items seed', () => {
     // 128 and the number of SIGINT.
     ['Ctrl-C', '\u0003', 130],
   ])('adds nothing when the operator types %s', async (_what, keys, exitCode) => {
-    await database.query('TRUNCATE items CASCADE');
+    await database.query('TRUNCATE test_items CASCADE');
     const seed = ['items', 'seed', '--items', '5'];
     const { code, screen, stdout } = await runInTerminal(cli, seed, keys);
     expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' });
     if (code === 1) expect(screen).toContain('The name does not match. Nothing was changed.\n');
-    expect(await database.query('SELECT FROM items')).toEqual([]);
+    expect(await database.query('SELECT FROM test_items')).toEqual([]);
   });
 
   test('adds items when the operator types the name of the database, and records the actor', async () => {
-    await database.query('TRUNCATE items, operator_actions CASCADE');
+    await database.query('TRUNCATE test_items, operator_actions CASCADE');
     const seed = ['items', 'seed', '--items', '5', '--json'];
     const { code, screen, stdout } = await runInTerminal(cli, seed, `${database.name}\r`);
     expect({ code, json: JSON.parse(stdout) }).toEqual({ code: 0, json: { items: 5 } });
     expect(screen).toContain(`This adds 5 items to ${database.name} on `);
-    expect(await database.query('SELECT FROM items')).toHaveLength(5);
+    expect(await database.query('SELECT FROM test_items')).toHaveLength(5);
     expect(await database.query('SELECT actor, action, details FROM operator_actions')).toEqual([
       { actor: OPERATOR, action: 'items seed', details: { requested: { items: 5 } } },
     ]);
@@ -132,9 +132,9 @@ describe('items seed', () => {
 
   test('is in the audit trail even if it fails', async () => {
     await database.query('TRUNCATE operator_actions');
-    await database.query('ALTER TABLE items ADD CONSTRAINT no_more CHECK (false) NOT VALID');
+    await database.query('ALTER TABLE test_items ADD CONSTRAINT no_more CHECK (false) NOT VALID');
     expect(await cli.run('items', 'seed', '--items', '5', '--yes')).toMatchObject({ code: 1 });
-    await database.query('ALTER TABLE items DROP CONSTRAINT no_more');
+    await database.query('ALTER TABLE test_items DROP CONSTRAINT no_more');
     expect(await database.query('SELECT action FROM operator_actions')).toEqual([
       { action: 'items seed' },
     ]);

@@ -15,7 +15,7 @@ const SEED = ['items', 'seed', '--items', '20000000'];
 const seeding = (opened: embedded.Opened): Promise<void> =>
   until(async () => {
     const sql = `select from pg_stat_activity
-      where state = 'active' and query ilike '%insert into items%' and pid <> pg_backend_pid()`;
+      where state = 'active' and query ilike '%insert into test_items%' and pid <> pg_backend_pid()`;
     return (await query(opened, sql)).length > 0;
   });
 

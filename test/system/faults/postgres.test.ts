@@ -44,7 +44,9 @@ interface Health {
     servers.push(server);
     expect(await server.query('SHOW fsync')).toEqual([{ fsync: 'on' }]);
     owner = await createOwner(server.database);
-    await server.query(`INSERT INTO items (name, category_id, status) VALUES ('First', 1, 'sold')`);
+    await server.query(
+      `INSERT INTO test_items (name, category_id, status) VALUES ('First', 1, 'sold')`,
+    );
     relay = await Relay.open(server.url);
     service = await start();
   });
@@ -114,7 +116,7 @@ interface Health {
     const names = new Map(creates.map((sent) => [sent.name, sent.response]));
     const rows = await server.query<{ name: string }>(
       `SELECT id::int, name, category_id::int AS "categoryId", status
-         FROM items WHERE name = ANY ($1)`,
+         FROM test_items WHERE name = ANY ($1)`,
       [[...names.keys()]],
     );
     const stored = new Map(rows.map((row) => [row.name, row]));

@@ -114,7 +114,7 @@ const CREATE = {
     // HAProxy logs requests that fail at the first attempt. There were none.
     expect(haproxy.output().slice(before)).not.toMatch(/^.* callers .*$/m);
     const rows = await database.query<{ id: string }>(
-      `SELECT id FROM items WHERE name = 'Frank' ORDER BY id`,
+      `SELECT id FROM test_items WHERE name = 'Frank' ORDER BY id`,
     );
     expect(rows.map(({ id }) => id)).toEqual(added.sort((a, b) => Number(a) - Number(b)));
   });

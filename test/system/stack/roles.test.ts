@@ -19,7 +19,7 @@ import { readProjectFile } from '../../harness/stack/compose-file.js';
 const ROLES = readProjectFile('deploy/postgres/roles.sql');
 /** The table of features/toys.ts. */
 const TOYS = `
-  CREATE TABLE toys (
+  CREATE TABLE test_toys (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, the_name text NOT NULL,
     "minAge" int NOT NULL DEFAULT 3, maker_id bigint, is_new boolean NOT NULL DEFAULT true, color text,
     updated_at timestamptz NOT NULL DEFAULT now(), version int NOT NULL)`;

@@ -3,7 +3,7 @@ import { EntityManager } from 'typeorm';
 import { AuditTrail, Command, countUpTo, queryRows, Terminal, YES_OPTION } from '#platform';
 
 const INSERT = `
-  INSERT INTO items (name, category_id, status)
+  INSERT INTO test_items (name, category_id, status)
   SELECT 'Name ' || n % 100, n % 12, (ARRAY['available', 'pending', 'sold'])[1 + n % 3]
     FROM generate_series(1, $1::int) AS n`;
 
@@ -29,7 +29,7 @@ export class SeedItems {
     await this.terminal.confirm(`This adds ${items} items to ${description}.`, options);
     await this.audit.record('items seed', { requested: { items } });
     await queryRows(this.manager, INSERT, [items]);
-    await queryRows(this.manager, 'ANALYZE items');
+    await queryRows(this.manager, 'ANALYZE test_items');
     return { items };
   }
 }

@@ -56,12 +56,12 @@ class ItemsQuery extends PageQuery {
 }
 
 const COLUMNS = 'id, name, category_id, status';
-const LIST = `SELECT ${COLUMNS} FROM items WHERE id > $1 ORDER BY id LIMIT $2`;
+const LIST = `SELECT ${COLUMNS} FROM test_items WHERE id > $1 ORDER BY id LIMIT $2`;
 const LIST_BY_STATUS = `
-  SELECT ${COLUMNS} FROM items
+  SELECT ${COLUMNS} FROM test_items
    WHERE (status, id) > ($3, $1) AND (status, id) <= ($3, 9223372036854775807) ORDER BY status, id LIMIT $2`;
-const FIND = `SELECT ${COLUMNS} FROM items WHERE id = $1`;
-const INSERT = `INSERT INTO items (name, category_id, status) VALUES ($1, $2, $3) RETURNING ${COLUMNS}`;
+const FIND = `SELECT ${COLUMNS} FROM test_items WHERE id = $1`;
+const INSERT = `INSERT INTO test_items (name, category_id, status) VALUES ($1, $2, $3) RETURNING ${COLUMNS}`;
 const BY_ID = new PageCursor('bigint');
 
 type Columns = [id: bigint, name: string, categoryId: bigint, status: string];
