@@ -117,38 +117,38 @@ test(
   'a resource that the Nest CLI generates with its tests, and a copy of an example, need no edit',
   async () => {
     const copy = Copy.ofFiles();
-    copy.run('npx', 'nest', 'generate', 'resource', 'toys', '--type', 'rest', '--crud');
+    copy.run('npx', 'nest', 'generate', 'resource', 'gizmos', '--type', 'rest', '--crud');
     copy.run('npx', 'prettier', '--check', 'src', 'nest-cli.json');
     for (const kind of ['guard', 'pipe', 'interceptor', 'middleware', 'filter'])
-      copy.run('npx', 'nest', 'generate', kind, `toys/${kind}`);
-    copy.run('npx', 'eslint', 'src/toys', 'src/app.module.ts');
+      copy.run('npx', 'nest', 'generate', kind, `gizmos/${kind}`);
+    copy.run('npx', 'eslint', 'src/gizmos', 'src/app.module.ts');
     copy.run('npm', 'run', '--silent', 'typecheck');
-    expect(copy.run('npx', 'jest', '--listTests', 'src/toys').match(/\.spec\.ts$/gm)).toHaveLength(
-      7,
-    );
-    copy.run('npx', 'jest', '--silent', 'src/toys');
+    expect(
+      copy.run('npx', 'jest', '--listTests', 'src/gizmos').match(/\.spec\.ts$/gm),
+    ).toHaveLength(7);
+    copy.run('npx', 'jest', '--silent', 'src/gizmos');
     const example = join(ROOT, 'examples/categories');
     fs.cpSync(example, copy.path('src/categories'), { recursive: true });
     copy.run('npm', 'run', '--silent', 'deps');
-    copy.write('src/toys/greeting.txt', 'Hello');
+    copy.write('src/gizmos/greeting.txt', 'Hello');
     copy.run('npm', 'run', '--silent', 'build');
-    expect(fs.readFileSync(copy.path('dist/toys/greeting.txt'), 'utf8')).toBe('Hello');
+    expect(fs.readFileSync(copy.path('dist/gizmos/greeting.txt'), 'utf8')).toBe('Hello');
     const built = fs.readdirSync(copy.path('dist'), { recursive: true }).map(String);
     expect(built.filter((file) => file.includes('.spec'))).toEqual([]);
     const { service, key } = await copy.start();
     const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
-    const toys = `${service.url}/v1/toys`;
+    const gizmos = `${service.url}/v1/gizmos`;
 
-    const list = await fetch(toys, { headers });
-    expect(await list.json()).toBe('This action returns all toys');
+    const list = await fetch(gizmos, { headers });
+    expect(await list.json()).toBe('This action returns all gizmos');
     expect(list.headers.get('x-ratelimit-remaining')).toMatch(/^\d+$/);
-    expect((await fetch(toys, { method: 'POST', headers, body: '{}' })).status).toBe(201);
-    expect((await fetch(`${toys}/1`, { method: 'PATCH', headers, body: '{}' })).status).toBe(200);
-    expect((await fetch(toys)).status).toBe(401);
+    expect((await fetch(gizmos, { method: 'POST', headers, body: '{}' })).status).toBe(201);
+    expect((await fetch(`${gizmos}/1`, { method: 'PATCH', headers, body: '{}' })).status).toBe(200);
+    expect((await fetch(gizmos)).status).toBe(401);
     const { paths } = (await (await fetch(`${service.url}/openapi.json`)).json()) as {
       paths: Record<string, object>;
     };
-    expect(Object.keys(paths['/toys/{id}'] ?? {})).toEqual(['get', 'patch', 'delete']);
+    expect(Object.keys(paths['/gizmos/{id}'] ?? {})).toEqual(['get', 'patch', 'delete']);
   },
   10 * MINUTES,
 );

@@ -172,7 +172,10 @@ afterEach(async () => {
 
     expect(await shell.run(checkout.issueKey)).toMatch(/^key +aas_/m);
     await stop();
-    expect(await shell.run(checkout.generateFeature)).toContain('src/toys/toys.module.ts');
+    // A team may have a feature with the name of the page.
+    const code = checkout.generateFeature.code.replace('toys', 'gizmos');
+    const generated = await shell.run(checkout.generateFeature, code);
+    expect(generated).toContain('src/gizmos/gizmos.module.ts');
     expect(await shell.run(checkout.generateMigration)).toMatch(/^file +/m);
   },
   300_000,
