@@ -128,11 +128,15 @@ test('an option for each property has the type of its column and the rules of th
   const { stdout } = await cli.run('toys', 'change', ...values, '--color', 'red', '--json');
   expect(stdout).toBe(`{"name":"5","minAge":0,"makerId":${MAX},"isNew":false,"color":"red"}\n`);
   expect(await cli.json('toys', 'change', '--name', '5')).toEqual({ name: '5' });
+  const cleared = ['--clear', 'color', 'makerId'];
+  expect(await cli.json('toys', 'change', ...cleared)).toEqual({ color: null, makerId: null });
   for (const [args, line] of [
     ['--color pink', /--color.*red, blue/],
     ['--maker 1.5', /--maker.*int64/],
     ['--min-age x', /minAge must be an integer/],
-    ['', /expected --name, --min-age, --maker, --is-new or --color$/],
+    ['', /expected --name, --min-age, --maker, --is-new, --color or --clear$/],
+    ['--clear name', /--clear.*makerId, color/],
+    ['--clear color --color red', /--color and --clear color contradict each other$/],
   ] as const)
     expect(await cli.failure(2, 'toys', 'change', ...args.split(' ').filter(Boolean))).toMatch(
       line,

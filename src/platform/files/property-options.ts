@@ -3,12 +3,13 @@ import { type Command, Option } from 'commander';
 import { parseInt64Argument } from '../commands/arguments.js';
 import { ChangesOf } from '../http/validation/changes-of.js';
 import { choicesOf, toDto } from '../http/validation/dto-validation.pipe.js';
-import { columnType, entityProperties, parserOf } from './row-properties.js';
+import { columnType, entityProperties, isNullable, parserOf } from './row-properties.js';
 
 /**
  * Returns the `usage` of a command that changes properties: an option for each property of the DTO that
- * the entity has a column for. `categoryId` has `--category`. The method of the command gets the given
- * values as `changes`, by property. Without any, or with an invalid one, the usage is wrong.
+ * the entity has a column for, and `--clear` for those that are nullable. `categoryId` has `--category`. The
+ * method of the command gets the given values as `changes`, by property, and null for a cleared one. Without
+ * any, or with an invalid one, the usage is wrong.
  */
 export function changeUsage<Dto extends object>(
   dto: Type<Dto>,
@@ -18,22 +19,35 @@ export function changeUsage<Dto extends object>(
   const options = entityProperties(dto, entity).map((property) =>
     propertyOption(dto, entity, property),
   );
+  const nullable = options
+    .map(({ property }) => property)
+    .filter((name) => isNullable(entity, name));
+  const clear = new Option('--clear <property...>', 'remove the value').choices(nullable);
   return (command) => {
     for (const { option } of options) command.addOption(option);
+    if (nullable.length > 0) command.addOption(clear);
     command.hook('preAction', async () => {
       const given = options.flatMap(({ property, option }) => {
         const value: unknown = command.getOptionValue(option.attributeName());
         return value === undefined ? [] : [[property, value] as const];
       });
-      if (given.length === 0) {
-        const flags = options.map(({ option }) => option.long).join(', ');
+      const cleared = command.opts<{ clear?: string[] }>().clear ?? [];
+      for (const { property, option } of options) {
+        if (cleared.includes(property) && given.some(([name]) => name === property)) {
+          command.error(`error: ${option.long} and --clear ${property} contradict each other`);
+        }
+      }
+      if (given.length + cleared.length === 0) {
+        const all = nullable.length > 0 ? [...options, { option: clear }] : options;
+        const flags = all.map(({ option }) => option.long).join(', ');
         command.error(`error: expected ${flags.replace(/, (?=[^,]*$)/, ' or ')}`);
       }
       const values = Object.fromEntries(given);
       const valid = await toDto(Changes, values).catch((error: unknown) =>
         command.error(`error: ${(error as Error).message}`),
       );
-      command.setOptionValue('changes', valid);
+      const nulls = Object.fromEntries(cleared.map((property) => [property, null]));
+      command.setOptionValue('changes', { ...valid, ...nulls });
     });
   };
 }

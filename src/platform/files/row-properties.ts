@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import { getMetadataArgsStorage } from 'typeorm';
+import { type ColumnOptions, getMetadataArgsStorage } from 'typeorm';
 import type { ServiceError } from '../errors/service-error.js';
 import { parseJson } from '../http/body/parse-json.js';
 import { choicesOf, propertiesOf, toDto } from '../http/validation/dto-validation.pipe.js';
@@ -33,15 +33,25 @@ export function entityProperties(dto: Type<object>, entity: Type): string[] {
   return propertiesOf(dto).filter((name) => columnType(entity, name) !== undefined);
 }
 
-/** Returns the type that an entity declares for a column. Help and usage errors need no database. */
+/** Returns the type that an entity declares for a column. */
 export function columnType(entity: Type, property: string): unknown {
-  const column = getMetadataArgsStorage().columns.find(
+  const options = columnOptions(entity, property);
+  return options && (options.type ?? String);
+}
+
+/** Returns whether a row of the entity may have no value of a property. */
+export function isNullable(entity: Type, property: string): boolean {
+  return columnOptions(entity, property)?.nullable === true;
+}
+
+/** Returns what an entity declares for a column. Help and usage errors need no database. */
+function columnOptions(entity: Type, property: string): ColumnOptions | undefined {
+  return getMetadataArgsStorage().columns.find(
     ({ target, propertyName }) =>
       propertyName === property &&
       typeof target === 'function' &&
       (target === entity || entity.prototype instanceof target),
-  );
-  return column && (column.options.type ?? String);
+  )?.options;
 }
 
 const NUMERIC = /^(?:big|small)?int|^int[248]$|^(?:numeric|decimal|real|float|double)/;
