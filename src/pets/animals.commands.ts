@@ -113,9 +113,10 @@ export class AnimalsCommands {
     if (count > MAX_REMOVED) {
       throw new Error(`The range has ${count} animals. Remove at most ${MAX_REMOVED} at once.`);
     }
-    // An animal that is added meanwhile is not removed.
+    // Removes these ids only, not animals that are added before the operator confirms.
     const ids = await this.animals.idsOf(range);
-    const [firstId, lastId] = [ids[0], ids.at(-1)];
+    const firstId = ids[0];
+    const lastId = ids.at(-1);
     if (firstId === undefined || lastId === undefined) {
       throw new Error(`No animal has an id from ${range.from} to ${range.to}.`);
     }
@@ -129,7 +130,7 @@ export class AnimalsCommands {
       const removed = await this.animals.delete(ids);
       if (removed !== ids.length) {
         throw new Error(
-          'Animals of the range were removed meanwhile. Nothing was removed. Try again.',
+          'Another process removed animals of the range. Nothing was removed. Try again.',
         );
       }
       const result = { removed, firstId, lastId };

@@ -92,10 +92,10 @@ export class AnimalsRepository {
   /**
    * Returns how many were removed.
    *
-   * @throws Error if another transaction locks an animal, or that names the table if another one refers to it
+   * @throws Error if another transaction locks an animal, or with the table that refers to one
    */
   async delete(ids: readonly bigint[]): Promise<number> {
-    // One parameter, however many there are.
+    // Any() sends all ids as one parameter, In() one for each id.
     const id = Any(ids);
     try {
       const { affected } = await withShortLocks(this.pets.manager, () => this.pets.delete({ id }));

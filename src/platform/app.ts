@@ -33,7 +33,8 @@ type CreateNestApp = (
 ) => Promise<NestExpressApplication>;
 
 /**
- * Creates the application. It is initialized but does not listen. Its `close()` closes everything.
+ * Creates the application. It is initialized but does not listen. Its `close()` closes everything but the
+ * prepared objects.
  *
  * @param root AppModule
  * @param create NestFactory.create; in tests, `createNestApplication` of a testing module

@@ -34,7 +34,7 @@ export async function runProcess(product: Product, loadRoot: () => Promise<Type>
 
 /**
  * Starts the service, runs it until it is stopped, completes the requests in progress, and closes
- * everything. After a second signal, it waits for nothing.
+ * everything. After a second signal, it waits neither for requests nor for the application to close.
  *
  * @throws StartError when an operator can fix what prevents the start
  */
@@ -107,8 +107,8 @@ function printFirstStart({ connection, dataDir }: DatabaseSettings, log: Log): v
 }
 
 /**
- * Returns a signal that is aborted at the first signal of the process, with its name, or at an uncaught
- * exception, with its origin. After an uncaught exception, the process ends in any case.
+ * Returns an AbortSignal that is aborted at the first stop signal of the operating system, with its name, or
+ * at an uncaught exception, with its origin. After an uncaught exception, the process ends in any case.
  */
 function createStopSignal(
   log: Log,

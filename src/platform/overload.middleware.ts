@@ -46,9 +46,9 @@ export class OverloadMiddleware implements NestMiddleware, ResponseObserver {
       if (hasBody(request)) ignoreInput(request);
       return sendError(response, serviceOverloaded(`limit reached: ${bound}`));
     }
-    request.state.isAdmitted = true;
+    request.state.isCounted = true;
     this.inProgress++;
-    if (hasBody(request) && this.authenticator.hasIssuedKey(request)) {
+    if (hasBody(request) && this.authenticator.mayHaveValidKey(request)) {
       awaitArrivedInput(request, next);
     } else {
       next();
@@ -56,8 +56,8 @@ export class OverloadMiddleware implements NestMiddleware, ResponseObserver {
   }
 
   beforeHead({ state }: Request): void {
-    if (state.isAdmitted) this.inProgress--;
-    state.isAdmitted = false;
+    if (state.isCounted) this.inProgress--;
+    state.isCounted = false;
   }
 
   onClose(request: Request): void {
@@ -69,7 +69,7 @@ export class OverloadMiddleware implements NestMiddleware, ResponseObserver {
     const { maxRequestsInProgress, maxUnauthenticatedRequests } = this.settings.bounds;
     const { inProgress } = this;
     if (inProgress < maxUnauthenticatedRequests) return undefined;
-    if (!this.authenticator.hasIssuedKey(request)) return 'unauthenticated_requests';
+    if (!this.authenticator.mayHaveValidKey(request)) return 'unauthenticated_requests';
     const hasRoom = inProgress < maxRequestsInProgress || this.bodies.rejectOldest();
     return hasRoom ? undefined : 'requests_in_progress';
   }

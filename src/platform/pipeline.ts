@@ -26,7 +26,8 @@ export const MIDDLEWARE: readonly Type<NestMiddleware>[] = [
   // Identifies the request, and sets the headers of every response. Everything that follows runs in
   // the AsyncLocalStorage of the request.
   RequestContextMiddleware,
-  // Processes one request of a connection at a time. Its listeners close connections over a bound.
+  // Processes one request of a connection at a time. Handlers of the server's events
+  // close connections over a bound.
   ConnectionsMiddleware,
   // Sets the headers for scripts of other origins.
   CorsMiddleware,
@@ -41,7 +42,7 @@ export const MIDDLEWARE: readonly Type<NestMiddleware>[] = [
 // Middleware of features: `configure(consumer)`.
 
 // The router chooses the handler. A path or method without a route leads to UnmatchedController.
-// Handlers that packages mount in `onModuleInit` follow it, for paths without a route.
+// Handlers that packages mount in `onModuleInit` come after UnmatchedController.
 
 export const GUARDS: readonly Type<CanActivate>[] = [
   // Identifies the caller: the owner of an API key, or the client address. 429 over a limit. Runs before

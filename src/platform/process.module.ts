@@ -15,17 +15,17 @@ import { DatabaseLocation, locateDatabase } from './database/database-location.j
 import { prepareSchema } from './database/schema/migrate.js';
 import { createLog, LOGGER } from './logging/logger.js';
 
-/** What exists once in a process, and before its application. */
+/** Objects that exist once in a process, and before its application. */
 abstract class ProcessObjects {
   abstract readonly settings: Settings;
   abstract readonly clock: Clock;
   abstract readonly logger: Logger;
   abstract readonly database: DatabaseLocation;
-  /** Resolves when the schema of the database is up to date. */
+  /** Resolves when the application may use the schema of the database. Rejects if it is not up to date. */
   abstract readonly schemaReady: Promise<unknown>;
 }
 
-/** The objects that a process hands to its application. The process closes them. */
+/** The token of the objects that a process hands to its application. The process closes them. */
 export abstract class PreparedObjects extends ProcessObjects {}
 
 /** Returns the root module of an application that uses the objects of its process. */
@@ -75,7 +75,7 @@ export class ProcessModule {
   }
 }
 
-/** Returns objects that the application closes, after its connections. */
+/** Returns objects that the application closes, after its connections to the database. */
 async function createObjects(product: Product): Promise<ProcessObjects & OnApplicationShutdown> {
   const settings = new Settings(product);
   const { logger } = await createLog(settings.logging);

@@ -13,8 +13,8 @@ import { flushSpans } from './tracing/spans.js';
 const CLOSE_LIMIT_MS = 1_500;
 
 /**
- * Reports not ready for SHUTDOWN_DELAY_SECONDS, and then completes the requests in progress within
- * SHUTDOWN_GRACE_SECONDS. Afterwards, no connection is open, and each request is logged.
+ * Reports not ready, waits SHUTDOWN_DELAY_SECONDS, and then completes the requests in progress within
+ * SHUTDOWN_GRACE_SECONDS. Afterwards, no connection of a client is open, and each request is logged.
  *
  * @param secondSignal ends both waits
  */
@@ -50,7 +50,7 @@ export async function closeApp(
   secondSignal: Promise<unknown>,
   logger: Logger,
 ): Promise<void> {
-  // The interface of an application declares no signal, which the shutdown hooks get.
+  // INestApplication.close() declares no parameter. That of NestApplicationContext passes it to the shutdown hooks.
   const context = app as unknown as NestApplicationContext;
   const usage = app.get(KeyUsage);
   // KeyUsage also saves in its shutdown hook, which Nest does not reach if the hook of a feature hangs.

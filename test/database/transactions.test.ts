@@ -173,7 +173,7 @@ describe('a transaction', () => {
     'fails once as the database being unavailable when a statement that is prepared in it is stale: %s',
     async (table, change) => {
       const sql = `SELECT * FROM ${table} WHERE a = $1`;
-      const read = () => store.statements.typed(sql, [1], (row) => row);
+      const read = () => store.statements.runTyped(sql, [1], (row) => row);
       await database.query(`CREATE TABLE ${table} AS SELECT 1 AS a`);
       await store.transaction(read);
       await (table === 'lost' ? store.query(change) : database.query(change));

@@ -152,7 +152,7 @@ test.each<[change: string, sql: string, code: number, message: RegExp, left: rea
     'DELETE FROM pets WHERE id = 2',
     ...[
       1,
-      /\nAnimals of the range were removed meanwhile\. Nothing was removed\. Try again\.\n/,
+      /\nAnother process removed animals of the range\. Nothing was removed\. Try again\.\n/,
       ['1', '3'],
     ],
   ] as const,

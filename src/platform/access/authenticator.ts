@@ -25,10 +25,10 @@ export class Authenticator {
   ) {}
 
   /**
-   * Whether the request's API key is valid as far as this is known without a query: its cached
-   * state is valid, or the store has issued it. Has no side effects.
+   * Returns whether the API key of the request may be valid, without a query: by its cached state or, if none
+   * is cached, by whether the store has issued it.
    */
-  hasIssuedKey(request: Request): boolean {
+  mayHaveValidKey(request: Request): boolean {
     const hash = this.issuedHash(request);
     const key = this.cache.peek(hash);
     return key ? isUsable(key, this.clock.now()) : hash !== '';

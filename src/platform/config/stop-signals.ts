@@ -14,7 +14,10 @@ process.once('SIGHUP', () => process.once('exit', () => [0, 1, 2].forEach((fd) =
 /** The signals that end a process. SIGHUP: its terminal is closed. */
 export const STOP_SIGNALS = ['SIGINT', 'SIGTERM', ...(isNohup ? [] : ['SIGHUP'])];
 
-/** Resolves at the next SIGINT or SIGTERM, with whose exit code the process then ends. */
+/**
+ * Resolves at the next SIGINT or SIGTERM, under npm at the one after it, and sets the exit code of the process to
+ * that of the signal.
+ */
 export async function nextSignal(): Promise<void> {
   const next = () => Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
   // npm repeats a signal that a terminal or systemd also sends to this process.

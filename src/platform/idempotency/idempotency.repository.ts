@@ -30,6 +30,9 @@ const DELETE_EXPIRED = `
 
 export type OwnedKey = Pick<IdempotencyRecord, 'ownerId' | 'key'>;
 
+/** The last two are null without a stored response. */
+type Found = [locked: boolean, fingerprint: Buffer, response: string | null];
+
 type StoredResponse = Pick<IdempotencyRecord, 'fingerprint' | 'response'>;
 
 /** Stores first responses. Times are milliseconds since the epoch, on the service's clock. */
@@ -49,10 +52,10 @@ export class IdempotencyRepository {
     nowMs: number,
   ): Promise<StoredResponse | null | 'locked'> {
     const values = [lockOf({ ownerId, key }), ownerId, key, timestamp(nowMs)];
-    const [found] = await this.statements.typed(
+    const [found] = await this.statements.runTyped(
       LOCK_AND_FIND,
       values,
-      ([locked, fingerprint, response]: [boolean, Buffer, string | null]) => {
+      ([locked, fingerprint, response]: Found) => {
         if (!locked) return 'locked';
         return response === null ? null : { fingerprint, response };
       },
@@ -67,7 +70,7 @@ export class IdempotencyRepository {
   ): Promise<boolean> {
     const bytes = `\\x${fingerprint.toString('hex')}`;
     const values = [ownerId, key, bytes, response, expiresAt.toISOString(), timestamp(nowMs)];
-    const saved = await this.statements.typed(SAVE, values, () => true);
+    const saved = await this.statements.runTyped(SAVE, values, () => true);
     return saved.length > 0;
   }
 

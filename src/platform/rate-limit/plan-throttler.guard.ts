@@ -62,9 +62,9 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
   override canActivate(context: ExecutionContext): Promise<boolean> {
     if (routeMetadata(context, IsPublic)) return super.canActivate(context);
     const request = requestOf(context);
-    // ApiKeyGuard rejects it, which is too late for the parser.
-    if (hasBody(request) && !this.authenticator.hasIssuedKey(request)) ignoreInput(request);
-    // For the functions of `@Throttle()`. ApiKeyGuard needs it in any case.
+    // ApiKeyGuard rejects it after a wait, when the parser has read the body.
+    if (hasBody(request) && !this.authenticator.mayHaveValidKey(request)) ignoreInput(request);
+    // Before the functions of `@Throttle()` run, which may use the caller. ApiKeyGuard needs it in any case.
     const caller = this.authenticator.identify(request);
     return caller instanceof Promise
       ? caller.then(() => super.canActivate(context))

@@ -77,7 +77,7 @@ export class KeyUsage implements OnApplicationShutdown {
     return (this.lastRun = this.lastRun.then(run));
   }
 
-  /** The last requests have ended, and the connections are still open. */
+  /** The last requests have ended, and the connections to the database are still open. */
   async onApplicationShutdown(): Promise<void> {
     await this.save();
   }

@@ -80,7 +80,7 @@ export class PgClient extends pg.Client {
     if (typeof text !== 'string' || typeof values === 'function') return query(text, values, done);
     // Without values, it may be several statements.
     const isOne = Array.isArray(values) && values.length > 0;
-    const name = isOne && this.prepares() ? statementName(text) : undefined;
+    const name = isOne && this.mayPrepare() ? statementName(text) : undefined;
     const send = () => query({ name, text }, values);
     const again = (error: Error) => (this.runsAgain(error, name) ? send() : Promise.reject(error));
     const result = traceStatement(text, () => (isOne ? send().catch(again) : send()));
@@ -112,7 +112,7 @@ export class PgClient extends pg.Client {
   /** Runs statements as one transaction. */
   run(statements: readonly Statement[], done: BatchDone, again: readonly Statement[] = []): void {
     const isTyped = statements.every((statement) => statement.isTyped);
-    const prepared = this.prepares(isTyped) ? this.prepared : undefined;
+    const prepared = this.mayPrepare(isTyped) ? this.prepared : undefined;
     const batch = new StatementBatch(statements, prepared, (error, failed) => {
       if (failed && !again.includes(failed) && this.runsAgain(error as Error, failed.name))
         this.run(statements, done, [...again, failed]);
@@ -130,8 +130,8 @@ export class PgClient extends pg.Client {
     this.internals.connection.stream.destroy(reason);
   }
 
-  /** In a transaction, only typed statements (docs/decisions/0002). */
-  private prepares(isTyped = false): boolean {
+  /** Returns whether to prepare a statement: in a transaction, only if it is typed (docs/decisions/0002). */
+  private mayPrepare(isTyped = false): boolean {
     return this.preparesStatements && (isTyped || this.getTransactionStatus() !== 'T');
   }
 

@@ -53,14 +53,14 @@ export class PipelinedStatements {
   private readonly reads: BatchQueue;
   private readonly inserts: BatchQueue;
   private readonly alone: BatchQueue;
-  private readonly typedOnes: BatchQueue;
+  private readonly typedStatements: BatchQueue;
 
   /** @param pool of PgClients; its owner closes it */
   constructor(@Inject(BoundedPool) pool: Pool) {
     this.reads = new BatchQueue(pool, LASTING_PLANS);
     this.inserts = new BatchQueue(pool);
     this.alone = new BatchQueue(pool, undefined, 1);
-    this.typedOnes = new BatchQueue(pool, undefined, 1, true);
+    this.typedStatements = new BatchQueue(pool, undefined, 1, true);
   }
 
   /**
@@ -105,20 +105,20 @@ export class PipelinedStatements {
   }
 
   /**
-   * Returns the rows of a statement that is prepared in a transaction, too. It must cast each parameter and
-   * each result, so that a migration cannot change their types (docs/decisions/0002).
+   * Runs a statement that PgClient prepares even in an open transaction, and returns its rows. It must cast
+   * each parameter and each result, so that a migration cannot change their types (docs/decisions/0002).
    */
-  typed<Row>(
+  runTyped<Row>(
     sql: string,
     values: readonly Parameter[],
     toRow: RowMapper<Row>,
     transaction = openTransaction(),
   ): Promise<Row[]> {
-    return this.typedOnes.run(sql, values, toRow, transaction);
+    return this.typedStatements.run(sql, values, toRow, transaction);
   }
 }
 
-/** Statements that wait for a connection. A connection that becomes free runs up to 32 of the oldest. */
+/** Statements that wait for a connection. A connection that becomes free runs up to `maxSize` of the oldest. */
 class BatchQueue {
   private readonly waiting: Statement[] = [];
   private isScheduled = false;
@@ -127,7 +127,7 @@ class BatchQueue {
 
   /**
    * @param settings a statement that changes settings for the transaction of each batch
-   * @param isTyped see Statement
+   * @param isTyped the statements cast each parameter and each result
    */
   constructor(
     private readonly pool: Pool,

@@ -79,7 +79,7 @@ export class Statement {
   private rows: unknown[][] = [];
   private parsers: readonly ColumnParser[] = [];
 
-  /** @param isTyped it casts each parameter and each result, so that no migration changes their types */
+  /** @param isTyped whether it casts each parameter and each result, so that no migration changes their types */
   constructor(
     readonly text: string,
     private readonly values: readonly Parameter[],

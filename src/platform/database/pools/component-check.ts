@@ -27,15 +27,15 @@ export class ComponentCheck {
    * any number of health probes.
    */
   run(): Promise<CheckResult> {
-    this.running ??= Promise.race([this.checkOnce(), this.late()]).finally(
+    this.running ??= Promise.race([this.checkOnce(), this.downAfterLimit()]).finally(
       () => (this.running = undefined),
     );
     return this.running;
   }
 
-  private async late(): Promise<CheckResult> {
+  private async downAfterLimit(): Promise<CheckResult> {
     await delay(this.limitMs, undefined, { ref: false });
-    // If the process was busy, it reads a response that has arrived before it runs the immediate.
+    // After a busy period, the timer fires before Node.js reads sockets. A response that has arrived wins.
     await setImmediate();
     return { state: 'down', cause: `no response in ${this.limitMs} ms` };
   }

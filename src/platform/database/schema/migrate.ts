@@ -58,7 +58,7 @@ export async function migrate(
   });
 }
 
-/** Migrates the schema, or checks that no migration is missing. @throws StartError if one is */
+/** Migrates the schema or, without MIGRATE_ON_START, checks that no migration is missing. @throws StartError if one is missing */
 export async function prepareSchema(
   { database: settings, product }: Settings,
   location: DatabaseLocation,

@@ -18,7 +18,7 @@ export function decoratedTargets(discovery: DiscoveryService): [name: string, ta
   });
 }
 
-/** The parameters of a handler with a decorator. The keys begin with the kind, such as that of `@Body()`. */
+/** The decorated parameters of a handler. Each key is `kind:index`. The kind identifies the decorator. */
 type RouteParameters = Readonly<
   Record<string, { readonly factory?: unknown; readonly data?: unknown }>
 >;

@@ -2,14 +2,14 @@ import type { Request } from 'express';
 import type { ServiceError } from '../../errors/service-error.js';
 import type { Identification } from './caller.js';
 
-/** Checks the caller of a request again, for bodies and streams that take longer than a revocation may. */
+/** Checks a caller again while a long body or stream is in progress, because its API key may be revoked. */
 export interface CallerCheck {
-  /** Rejects if the API key is no longer valid, no longer allows the request, or cannot be read. */
+  /** Rejects if the API key is no longer valid, no longer allows the request, or its state cannot be read. */
   checkAgain(request: Request): Promise<void>;
 }
 
 /**
- * What the steps of a request keep for later ones, in the order of the steps (pipeline.ts). Every property
+ * Keeps results of steps for later ones, in the order of the steps (pipeline.ts). Every property
  * exists from the start, so that all states have one shape for V8.
  */
 export class RequestState {
@@ -18,14 +18,14 @@ export class RequestState {
   /** What follows the head is not read. Only `ignoreInput` sets it. */
   isInputIgnored = false;
   /** OverloadMiddleware counts the request as in progress, until its response begins. */
-  isAdmitted = false;
+  isCounted = false;
   /** The SHA-256 of an API key that the store has issued, '' without one. undefined: not computed yet. */
   keyHash: string | undefined = undefined;
   /** Authenticator identifies it. undefined: not yet, or nobody needs it. */
   caller: Identification | undefined = undefined;
-  /** ApiKeyGuard, which has checked the caller. undefined: not yet, or the route is `@Public()`. */
+  /** ApiKeyGuard sets it before its check. undefined before this guard, and on `@Public()` routes. */
   callerCheck: CallerCheck | undefined = undefined;
-  /** The valid `Idempotency-Key` of a route that takes one. */
+  /** The valid `Idempotency-Key` of a route that accepts one. */
   idempotencyKey: string | undefined = undefined;
   /** BodyGuard waits for the rest of the body. */
   isBodyAwaited = false;

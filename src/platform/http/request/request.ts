@@ -34,7 +34,7 @@ export function hasBody(request: Request): boolean {
   return (length !== undefined && !/^0+$/.test(length)) || 'transfer-encoding' in request.headers;
 }
 
-/** Returns whether a request with a read-only API key does not only read. */
+/** Returns whether a read-only API key sends a request that may change something. */
 export function exceedsAccess({ method, state: { caller } }: Request): boolean {
   const isReadOnly = caller?.kind === 'key' && caller.key.access === 'read';
   return isReadOnly && !/^(?:GET|HEAD|OPTIONS)$/.test(method);

@@ -38,6 +38,7 @@ export class MalformedMessages {
   watchServer(respond: Respond): void {
     const { server } = this.connections;
     if (!server) return;
+    // BodyGuard sends the 100, and ProtocolErrorsMiddleware a 417.
     for (const event of ['checkContinue', 'checkExpectation'])
       server.on(event, (...message: unknown[]) => server.emit('request', ...message));
     server.on('clientError', (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket) => {
