@@ -117,8 +117,8 @@ const operators = {
 const server = {
   createRoles: block('docs/database.md', '# As a superuser, in the folder'),
   migrate: block('docs/database.md', 'DATABASE_URL=postgres://pets_owner'),
-  restore: block('docs/operations.md', 'createdb --encoding=UTF8 --template=template0 restored'),
-  rename: block('docs/operations.md', 'psql --set=ON_ERROR_STOP=1 --dbname=postgres'),
+  restore: block('docs/operations.md', 'dropdb --if-exists restored'),
+  rename: block('docs/operations.md', 'old=pets_before'),
 };
 
 test('every block of commands is run, or listed with the reason', () => {
@@ -285,6 +285,19 @@ const postgres = findPostgresPrograms();
         expect(await names(client)).toEqual(['Before']);
       }
       expect(await add('New')).toMatchObject({ status: 201, json: { id: 2 } });
+
+      // A second restore, also after one that has stopped half-way.
+      await shell.run('half', 'createdb --template=template0 restored');
+      await shell.run(server.restore, server.restore.code.replace('DUMP', join(dumps, dump)));
+      await shell.run(server.rename);
+      for (const client of clients) {
+        await until(async () => Array.isArray(await names(client)));
+        expect(await names(client)).toEqual(['Before']);
+      }
+      const kept = `psql --tuples-only --csv --dbname=postgres --command="SELECT datname, datallowconn FROM pg_database WHERE datname LIKE 'pets%' ORDER BY 1"`;
+      expect(await shell.run('kept', kept)).toMatch(
+        /^pets,t\npets_before_\d+,t\npets_before_\d+,t\n$/,
+      );
     } finally {
       await endShells();
       await stopServices();
