@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { useDatabase } from '../../harness/database/database.js';
 import { ANIMAL_BLOCKS, isAnimalsCommand } from '../../harness/pages/animal-blocks.js';
 import { findBlock, sessionOf } from '../../harness/pages/command-blocks.js';
+import { brokenLinks, markdownFiles } from '../../harness/pages/links.js';
 import { endShells, openShell, Operator, temporaryFolder } from '../../harness/pages/reader.js';
 import { hasNamespaces } from '../../harness/pages/shell.js';
 import { inheritedEnvironment, TEAM_MAIN } from '../../harness/service/service.js';
@@ -67,4 +68,8 @@ describe('docs/commands.md', () => {
       } else await result;
     }
   }, 240_000);
+});
+
+test('every link of the pages to a file of the animals leads to one that exists', () => {
+  expect(markdownFiles().flatMap(brokenLinks)).toEqual([]);
 });

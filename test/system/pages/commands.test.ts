@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { join, resolve } from 'node:path';
+import { PRODUCT } from '../../../src/product.js';
 import { useDatabase } from '../../harness/database/database.js';
 import { findPostgresPrograms } from '../../harness/database/postgres-programs.js';
 import { PostgresServer } from '../../harness/database/postgres-server.js';
@@ -170,7 +171,7 @@ afterEach(async () => {
     await start(checkout.start);
     await shell.run('the folder of the checkout', 'cd store');
 
-    expect(await shell.run(checkout.issueKey)).toMatch(/^key +aas_/m);
+    expect(await shell.run(checkout.issueKey)).toMatch(RegExp(`^key +${PRODUCT.keyPrefix}`, 'm'));
     await stop();
     // A team may have a feature with the name of the page.
     const code = checkout.generateFeature.code.replace('toys', 'gizmos');
