@@ -7,6 +7,14 @@ import tseslint from 'typescript-eslint';
 /** Settings are read, checked and described in one place. */
 const ENVIRONMENT_MESSAGE =
   'Only src/platform/config may read environment variables. In a feature, use readSettings from #platform.';
+const ENVIRONMENT = { object: 'process', property: 'env', message: ENVIRONMENT_MESSAGE };
+
+/** The connections of a second one have no time limits, no bound, and other types of values. */
+const SECOND_DATABASE = ['forRoot', 'forRootAsync'].map((property) => ({
+  object: 'TypeOrmModule',
+  property,
+  message: 'The platform opens the database. Register entities with TypeOrmModule.forFeature().',
+}));
 
 /** The decorators from #platform that validate a property and imply its type. */
 const OWN_RULES = ['IsInt64', 'IsIntegerParameter', 'IsOneOf', 'IsText'];
@@ -181,10 +189,7 @@ export default defineConfig(
     files: ['src/**', 'examples/**/*.ts'],
     ignores: ['src/platform/config/**'],
     rules: {
-      'no-restricted-properties': [
-        'error',
-        { object: 'process', property: 'env', message: ENVIRONMENT_MESSAGE },
-      ],
+      'no-restricted-properties': ['error', ENVIRONMENT, ...SECOND_DATABASE],
       'no-restricted-syntax': [
         'error',
         {
@@ -223,6 +228,12 @@ export default defineConfig(
         },
         {
           selector:
+            'PropertyDefinition:has(Decorator CallExpression[callee.name=/^(Column|CreateDateColumn|UpdateDateColumn|DeleteDateColumn)$/]):not(:has(Decorator Literal[value=/^(date|timestamptz|timestamp with time zone)$/])):not(:has(Property[key.name="transformer"])):not(:has(TSTypeLiteral)):has(TSTypeReference[typeName.name="Date"])',
+          message:
+            "Its type would be timestamp, which depends on the time zone of the process. Declare the type 'timestamptz'.",
+        },
+        {
+          selector:
             'Identifier:has(Decorator CallExpression[callee.name=/^(Body|Query)$/][arguments.length=0]) > TSTypeAnnotation > :matches(TSArrayType, TSTypeLiteral, TSTypeReference[typeName.name=/^(Array|Omit|Partial|Pick|Record)$/])',
           message: 'Nothing validates a value of this type. Use a DTO class.',
         },
@@ -233,6 +244,10 @@ export default defineConfig(
         },
       ],
     },
+  },
+  {
+    files: ['src/platform/database/database.module.ts'],
+    rules: { 'no-restricted-properties': ['error', ENVIRONMENT] },
   },
   {
     // A DTO or a handler that NestJS would accept silently and that does less than it seems to.
