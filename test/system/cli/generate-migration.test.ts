@@ -73,6 +73,8 @@ function expectForm(source: string): void {
       cwd: ROOT,
       input: source,
       encoding: 'utf8',
+      // Otherwise, typescript-eslint reads the file instead of standard input.
+      env: { ...process.env, TSESTREE_SINGLE_RUN: 'false' },
     });
   expect(run('prettier/bin/prettier.cjs', '--stdin-filepath', file)).toBe(source);
   expect(run('eslint/bin/eslint.js', '--stdin', '--stdin-filename', file)).toBe('');

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
-const ROOT = join(__dirname, '../../..');
+const ROOT = join(__dirname, '../..');
 const TIMESTAMP = /Declare the type 'timestamptz'\.$/;
 
 interface Problem {
@@ -15,13 +15,19 @@ function problemsIn(code: string): Problem[] {
   const { stdout, stderr } = spawnSync(
     process.execPath,
     [
-      ...[join(ROOT, 'node_modules/eslint/bin/eslint.js'), '--format', 'json', '--stdin'],
+      join(ROOT, 'node_modules/eslint/bin/eslint.js'),
+      '--format',
+      'json',
+      '--stdin',
       // The rules with types need the name of a file of the project.
-      ...['--stdin-filename', join(ROOT, 'src/platform/access/owner.entity.ts')],
+      '--stdin-filename',
+      join(ROOT, 'src/platform/access/owner.entity.ts'),
     ],
-    // Otherwise, typescript-eslint reads the file instead of standard input.
     {
-      ...{ cwd: ROOT, input: code, encoding: 'utf8' },
+      cwd: ROOT,
+      input: code,
+      encoding: 'utf8',
+      // Otherwise, typescript-eslint reads the file instead of standard input.
       env: { ...process.env, TSESTREE_SINGLE_RUN: 'false' },
     },
   );
