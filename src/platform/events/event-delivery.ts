@@ -8,7 +8,7 @@ import {
 } from '@nestjs/common';
 import { Clock, MINUTE_MS, SECOND_MS } from '../config/clock.js';
 import { DatabaseLocation } from '../database/database-location.js';
-import { RepeatedWork } from '../logging/repeated-work.js';
+import { RepeatedWork } from '../database/repeated-work.js';
 import { type EventHandler, Events } from './events.js';
 import { type ClaimedEvent, EventsRepository } from './events.repository.js';
 

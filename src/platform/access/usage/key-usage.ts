@@ -3,7 +3,7 @@ import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { Clock, DAY_MS, MINUTE_MS } from '../../config/clock.js';
 import type { KeyState } from '../../http/request/caller.js';
-import { RepeatedWork } from '../../logging/repeated-work.js';
+import { RepeatedWork } from '../../database/repeated-work.js';
 import { type KeyUse, KeyUsageRepository, type UsageCount } from './key-usage.repository.js';
 
 /** Counts and last uses are also saved at the shutdown. `kill -9` loses those since the last save. */

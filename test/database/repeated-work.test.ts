@@ -1,5 +1,5 @@
 import type { Logger } from '@nestjs/common';
-import { RepeatedWork } from '../../src/platform/logging/repeated-work.js';
+import { RepeatedWork } from '../../src/platform/database/repeated-work.js';
 
 test('failures are logged once per minute, and the success after them', async () => {
   let nowMs = 5;

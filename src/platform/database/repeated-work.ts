@@ -1,6 +1,6 @@
 import type { Logger } from '@nestjs/common';
 import { type Clock, MINUTE_MS } from '../config/clock.js';
-import { describeCause } from './error-details.js';
+import { describeCause } from '../logging/error-details.js';
 
 /**
  * Logs the failures of work that is repeated in the background: the first one, then at most one per
