@@ -24,11 +24,7 @@ class ComponentsModule {}
 const database = useDatabase();
 let started: Awaited<ReturnType<typeof startTestingApp>>;
 beforeAll(async () => {
-  started = await startTestingApp({
-    database,
-    features: [ComponentsModule],
-    env: { READINESS_TIMEOUT_SECONDS: '3' },
-  });
+  started = await startTestingApp({ database, features: [ComponentsModule] });
 });
 
 async function ready() {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { connectToHost } from '../service/hosted-application.js';
-import { type Environment, inheritedEnvironment } from '../service/service.js';
+import { type Environment, inheritedEnvironment, PATIENT } from '../service/service.js';
 
 const programIn = (folder: string): string =>
   join(__dirname, '../../../reports', folder, 'src/cli/main.js');
@@ -61,7 +61,7 @@ export class Cli {
   start(...args: string[]): ChildProcessByStdio<null, Readable, Readable> {
     return spawn(process.execPath, [this.program, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...inheritedEnvironment(), ...this.env },
+      env: { ...inheritedEnvironment(), ...PATIENT, ...this.env },
     });
   }
 
@@ -75,7 +75,7 @@ export class Cli {
   /** Runs a command that starts no server in the host of this worker, which has loaded the code. */
   async runInHost(...args: string[]): Promise<Result> {
     const host = connectToHost();
-    const env = { ...inheritedEnvironment(), ...this.env };
+    const env = { ...inheritedEnvironment(), ...PATIENT, ...this.env };
     const start = { app: false, features: [], ...this.options, command: args, env };
     host.write(`${JSON.stringify(start)}\n`);
     const { code, stdout, stderr } = JSON.parse(await text(host)) as Result;

@@ -3,10 +3,9 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { inheritedEnvironment } from '../service/service.js';
+import { HANG_LIMIT_MS } from '../run/until.js';
+import { inheritedEnvironment, PATIENT } from '../service/service.js';
 import type { Cli } from './command.js';
-
-const LIMIT_MS = 25_000;
 
 interface TerminalResult {
   code: number | null;
@@ -32,9 +31,9 @@ export async function runInTerminal(
     const command = [process.execPath, cli.program, ...args].map((word) => `'${word}'`).join(' ');
     const child = spawn('script', ['-qec', `${command} >'${output}'`, '/dev/null'], {
       // Outlives no test.
-      timeout: LIMIT_MS,
+      timeout: HANG_LIMIT_MS,
       stdio: ['pipe', 'pipe', 'inherit'],
-      env: { ...inheritedEnvironment(), ...cli.env },
+      env: { ...inheritedEnvironment(), ...PATIENT, ...cli.env },
     });
     let screen = '';
     let asked = false;

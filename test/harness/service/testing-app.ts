@@ -10,6 +10,7 @@ import { terminalLine } from '../../../src/platform/logging/terminal-line.js';
 import { PlatformModule } from '../../../src/platform/platform.module.js';
 import { closeBeforeDatabases, type TestDatabase } from '../database/database.js';
 import { PRODUCT } from '../../../src/product.js';
+import { PATIENT } from './service.js';
 
 interface TestingOptions {
   database: TestDatabase;
@@ -34,7 +35,7 @@ export async function startTestingApp({
   schemaReady = Promise.resolve(),
   override = (module) => module,
 }: TestingOptions): Promise<{ app: NestExpressApplication; url: string }> {
-  const settings = new Settings(PRODUCT, { DATABASE_URL: database.url, ...env });
+  const settings = new Settings(PRODUCT, { ...PATIENT, DATABASE_URL: database.url, ...env });
   const { keyPrefix } = settings.logging;
   const print = (line: string) => process.stderr.write(terminalLine(line));
   const logger = createLogger({ level: 'error', keyPrefix }, { write: print });
