@@ -34,7 +34,7 @@ describe('while the database is overloaded', () => {
   const store = useStore({
     env: {
       DATABASE_POOL_SIZE: '1',
-      DATABASE_POOL_WAIT_SECONDS: '1',
+      DATABASE_POOL_WAIT_SECONDS: '2',
       DATABASE_STATEMENT_TIMEOUT_SECONDS: '3',
     },
   });

@@ -6,6 +6,8 @@ import { PgClient, type PgClientConfig } from '../../src/platform/database/pipel
 import { PipelinedStatements } from '../../src/platform/database/pipelining/pipelined-statements.js';
 import type { Parameter } from '../../src/platform/database/pipelining/statement-batch.js';
 import { useDatabase } from '../harness/database/database.js';
+import { holdAfter } from '../harness/database/database-lock.js';
+import { HANG_LIMIT_MS } from '../harness/run/until.js';
 
 const MAX_TOGETHER = 32;
 const DIVISION_BY_ZERO = { status: 'rejected', reason: { code: '22012' } };
@@ -39,7 +41,8 @@ const who = (number: number) => read('SELECT $1::int, pg_backend_pid()', number)
 const whoAre = async (count: number): Promise<unknown[][]> =>
   (await Promise.all(Array.from({ length: count }, (_, number) => who(number)))).flat();
 const divide = () => read('SELECT 1 / $1::int', 0);
-const sleep = () => read('SELECT pg_sleep($1)', 5);
+/** Takes longer than a test waits for anything. */
+const sleep = () => read('SELECT pg_sleep($1)', HANG_LIMIT_MS / 1_000);
 const succeedsWith = (number: number) => ({
   status: 'fulfilled',
   value: [[number, expect.any(Number)]],
@@ -83,21 +86,24 @@ describe('reads of one event-loop tick', () => {
     expect(await read(sql, 1)).toEqual([[1]]);
   });
 
-  it.each([{ responseTimeoutMs: 200 }, { statement_timeout: 200 }])(
+  // The limits apply to all statements of these tests. A busy machine stays below them.
+  it.each([{ responseTimeoutMs: 2_000 }, { statement_timeout: 1_000 }])(
     'fail together when a response is late, the first of a connection too, which is closed: %j',
     async (limit) => {
       openPool(limit);
       for (let time = 0; time < 2; time++) {
-        const startedAt = performance.now();
         await expectUnavailable(sleep(), who(1));
-        expect(performance.now() - startedAt).toBeLessThan(1_000);
-        const idle = await whoAre(1);
-        // Longer than a response may take.
-        await delay(300);
-        expect(await whoAre(1)).toEqual(idle);
+        expect(await whoAre(1)).toEqual([[0, expect.any(Number)]]);
       }
     },
   );
+
+  it('leave their connection open when it is idle for longer than a response may take', async () => {
+    openPool({ responseTimeoutMs: 2_000 });
+    const first = await whoAre(1);
+    await delay(2_100);
+    expect(await whoAre(1)).toEqual(first);
+  });
 
   it('fail if they are the newest and the queue for a connection is full', async () => {
     openPool({ max: 1, maxWaiting: 1 });
@@ -163,13 +169,12 @@ describe('inserts', () => {
   });
 
   it('share no connection with reads and do not delay them', async () => {
-    const order: string[] = [];
-    const slow = statements.insert('SELECT pg_sleep($1)', [0.3], (columns) => columns);
-    await Promise.all([
-      slow.then(() => order.push('insert')),
-      who(1).then(() => order.push('read')),
-    ]);
-    expect(order).toEqual(['read', 'insert']);
+    const lock = await holdAfter(database, 'SELECT pg_advisory_xact_lock(1)');
+    const waits = 'SELECT pg_advisory_xact_lock($1::int)';
+    const inserted = statements.insert(waits, [1], (columns) => columns);
+    expect(await Promise.race([inserted, who(1)])).toEqual([[1, expect.any(Number)]]);
+    await lock.release();
+    expect(await inserted).toHaveLength(1);
   });
 });
 
