@@ -37,10 +37,9 @@ describe.each([
     ['before the body is sent', []],
     ['instead of 100 Continue', ['Expect: 100-continue']],
   ])(`${status} %s`, async (_when, headers) => {
-    const startedAt = performance.now();
     const connection = await open(requestHead(request, keys[as], JSON_TYPE, LONG, ...headers));
     const response = await connection.response();
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    // A service that waits for the body would send 408.
     expectError(response, status, code);
     expect(response.headers['connection']).toBe('close');
     await connection.serverEnd();
@@ -88,10 +87,7 @@ test('a rejected body is swallowed after more than 4 MiB of earlier bodies on th
   connection.write(requestHead('POST /v1/items', keys['valid'], JSON_TYPE, LONG));
   expectError(await connection.response(), 413, 'payload_too_large');
   const closed = once(connection.socket, 'close');
-  for (let sent = 0; sent < 3_000_000; sent += body.length) {
-    await new Promise((resolve) => connection.socket.write(body, resolve));
-  }
-  connection.socket.end();
+  connection.socket.end(body.repeat(30));
   expect(await closed).toEqual([false]); // hadError
 });
 

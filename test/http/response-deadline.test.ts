@@ -4,8 +4,9 @@ import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { useStore } from '../harness/http/store.js';
 import { until } from '../harness/run/until.js';
 
-/** The response deadline is 1 s. A busy machine opens a connection within the wait. */
-const env = { DATABASE_POOL_WAIT_SECONDS: '0.4', DATABASE_STATEMENT_TIMEOUT_SECONDS: '0.1' };
+/** The response deadline is their sum and half a second. A busy machine stays below them. */
+const env = { DATABASE_POOL_WAIT_SECONDS: '1.5', DATABASE_STATEMENT_TIMEOUT_SECONDS: '1.5' };
+const DEADLINE_MS = 3_500;
 const store = useStore({ features: 'slow', env });
 
 const UNAVAILABLE = 'The service is unavailable at the moment. Try again later.';
@@ -27,7 +28,7 @@ test.concurrent('POST /v1/items › 201 when the body arrives later than the dea
   const headers = ['Content-Type: application/json', `Content-Length: ${body.length}`];
   const head = requestHead('POST /v1/items', store.owner.key, ...headers);
   const connection = await RawConnection.open(store.service, head);
-  await delay(1_200);
+  await delay(DEADLINE_MS + 200);
   expect((await connection.write(body).response()).status).toBe(201);
   connection.close();
 });

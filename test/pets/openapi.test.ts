@@ -22,7 +22,7 @@ const PUBLISHED_CODES = [...SERVICE_CODES, PET_NOT_FOUND.code];
 const SUNSET_MS = Date.parse('2030-12-05T00:00:00Z');
 
 describe('the interface description', () => {
-  const env = { DATABASE_LOCK_TIMEOUT_SECONDS: '0.1', HEADERS_TIMEOUT_SECONDS: '0.5' };
+  const env = { DATABASE_LOCK_TIMEOUT_SECONDS: '0.5', HEADERS_TIMEOUT_SECONDS: '2' };
   const store = useStore({ app: true, env });
   let service: TestService;
   let description: Description;

@@ -30,6 +30,8 @@ import { type BuiltService, startBuiltService } from '../harness/service/service
         DATABASE_URL: database.url,
         REDIS_URL: `rediss://:p%40ss%2Cword@127.0.0.1:${redis.port}/1`,
         REDIS_CA_FILE: certificate,
+        // Longer than a test may take.
+        SHUTDOWN_GRACE_SECONDS: '600',
       });
     });
     afterAll(async () => {
@@ -49,11 +51,9 @@ import { type BuiltService, startBuiltService } from '../harness/service/service
       ]);
     });
 
-    test('exits at once with 0 while Redis hangs', async () => {
+    test('exits with 0 while Redis hangs', async () => {
       await redis.signal('SIGSTOP');
-      const startedAtMs = performance.now();
       expect(await service.stop()).toBe(0);
-      expect(performance.now() - startedAtMs).toBeLessThan(2_000);
       expect(service.output()).not.toContain('p@ss');
     });
   },
