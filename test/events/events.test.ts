@@ -154,7 +154,6 @@ describe('an event of POST /v1/orders', () => {
     async (mode) => {
       const id = newId();
       await post({ id, mode });
-      await waitForState(id, { attempts: 1, audits: 1, waiting: 1 });
       await waitForState(id, { attempts: 2, audits: 1, waiting: 0 }, { retryNow: true });
     },
   );
