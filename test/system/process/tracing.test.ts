@@ -60,7 +60,7 @@ describeWithRedis('with OpenTelemetry, registered as docs/tracing.md shows', () 
       REDIS_URL: redis.url,
       TRUST_PROXY: '1',
       TEST_SPANS: join(folder, 'spans'),
-      SHUTDOWN_DELAY_SECONDS: '3',
+      SHUTDOWN_DELAY_SECONDS: '6',
     };
     const command = [process.execPath, '--import', registered];
     service = await startBuiltService(env, undefined, command);

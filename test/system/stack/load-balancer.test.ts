@@ -18,7 +18,7 @@ const HOSTS = ['127.0.0.2', '127.0.0.3'];
 const CLIENTS = 12;
 /** Two failed checks remove a replica from rotation. The shutdown delay is several times as long, as in docker-compose.yml. */
 const CHECK_INTERVAL_MS = 200;
-const SHUTDOWN_DELAY_SECONDS = '2';
+const SHUTDOWN_DELAY_SECONDS = '5';
 /** Few enough requests that the load balancer sees in time what becomes of the replicas. */
 const PAUSE_MS = 40;
 const CREATE = {
