@@ -29,8 +29,8 @@ const store = useStore(async (database) => {
     KEY_CACHE_SIZE: String(CACHE_SIZE),
     BAN_AFTER_REJECTIONS: '2',
     BAN_SECONDS: '3600',
-    // A lookup without a response takes this long.
-    DATABASE_STATEMENT_TIMEOUT_SECONDS: '2',
+    // A lookup without a response takes this long. Others are withheld for a shorter time.
+    DATABASE_STATEMENT_TIMEOUT_SECONDS: '5',
   };
   return { database: { ...database, url: relay.url }, env };
 });

@@ -129,7 +129,8 @@ export interface RedisCluster {
 
 /** Starts three of them. @param password of every node, by default none. `url` does not have it */
 export async function startRedisCluster(password = ''): Promise<RedisCluster> {
-  const timing = ['--cluster-node-timeout', '1000', '--repl-diskless-sync-delay', '0'];
+  // A busy machine can pause a node for a second, and a cluster with a failed node accepts no commands.
+  const timing = ['--cluster-node-timeout', '10000', '--repl-diskless-sync-delay', '0'];
   const args = ['--cluster-enabled', 'yes', '--requirepass', password, ...timing];
   const startNode = () => startRedis({ args, password });
   const nodes = await Promise.all([startNode(), startNode(), startNode()]);
