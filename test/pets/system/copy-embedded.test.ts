@@ -82,7 +82,7 @@ const FEATURE = `
     await source(
       `insert into pets (name, category_id, status, created_by_key_id) values
          (E'"O''Malley", \\\\N \\\\. =1+1\\r\\n\\t😀', ${MAX}, 'sold', ${id}), ('x', -${MAX} - 1, 'available', null)`,
-      `insert into items (name, category_id, status) select 'n' || n, n, 'sold' from generate_series(1, 1000) n`,
+      `insert into test_items (name, category_id, status) select 'n' || n, n, 'sold' from generate_series(1, 1000) n`,
       `insert into idempotency_keys select owner_id, 'k' || id, hash, '{}', now() from api_keys`,
       FEATURE,
       'alter table a_visits disable trigger change',
@@ -105,7 +105,7 @@ const FEATURE = `
     expect(await rejected({ DATABASE_URL: bare })).toContain('db migrate');
     for (const [table, row, message] of [
       ['migrations', `(timestamp, name) values (1, 'Later1')`, 'differ'],
-      ['items', `(name, category_id, status) values ('a', 1, 'sold')`, 'items has rows'],
+      ['test_items', `(name, category_id, status) values ('a', 1, 'sold')`, 'test_items has rows'],
       ['key_secret', `values ('a')`, 'key_secret has rows'],
     ]) {
       await target.query(`insert into ${table} ${row}`);
@@ -164,15 +164,17 @@ const FEATURE = `
 
   test('nobody changes the source while it is copied: a revocation fails with a line, and is not lost', async () => {
     // The copy fails, so that a later test can copy.
-    await target.query(`insert into items (name, category_id, status) values ('a', 1, 'sold')`);
+    await target.query(
+      `insert into test_items (name, category_id, status) values ('a', 1, 'sold')`,
+    );
     const line = await whileItWaits(async () => {
       const env = { DATA_DIR: dataDir, DATABASE_LOCK_TIMEOUT_SECONDS: '0.2' };
       // In a process of its own, as that of another operator.
       const { code, stderr } = await resultOf(new Cli(env).start('keys', 'revoke', '3', '--yes'));
       expect([code, stderr]).toEqual([1, expect.stringContaining('55P03')]);
     });
-    expect(line).toContain('items has rows');
-    await target.query('delete from items');
+    expect(line).toContain('test_items has rows');
+    await target.query('delete from test_items');
     await unchanged();
   });
 
@@ -203,7 +205,12 @@ const FEATURE = `
     const copied = await cli.runInHost(...COPY, '--json');
     expect(copied).toMatchObject({ code: 0, stderr: expect.stringMatching(DATABASE_LINE) });
     const counts = { owners: 1, api_keys: 2, key_secret: 1, idempotency_keys: 2, a_visits: 2 };
-    expect(copied.json).toMatchObject({ ...counts, pets: 9, items: 1000, operator_actions: 4 });
+    expect(copied.json).toMatchObject({
+      ...counts,
+      pets: 9,
+      test_items: 1000,
+      operator_actions: 4,
+    });
     const pets = `select id, name, category_id::text, status, created_at,
                          nullif(created_by_key_id, 1) as key from pets order by id`;
     const secret = 'select secret from key_secret';
