@@ -4,7 +4,7 @@ import { PRODUCT } from '../../src/product.js';
 import { hashKey, keyHint } from '../../src/platform/access/key-format.js';
 import { unknownKey } from '../harness/database/api-keys.js';
 import { useDatabase } from '../harness/database/database.js';
-import { untilSessionsWait } from '../harness/database/database-lock.js';
+import { holdAfter } from '../harness/database/database-lock.js';
 import { Cli, OPERATOR, PROGRAM, resultOf } from '../harness/processes/command.js';
 import { inheritedEnvironment } from '../harness/service/service.js';
 
@@ -382,13 +382,13 @@ describe('keys revoke', () => {
   test('--owner revokes every key of the owner, also one that is issued meanwhile, and no other', async () => {
     for (const owner of ['acme', 'acme', 'other']) await insertKey(owner);
     await cli.run('keys', 'revoke', '1', '--yes');
-    await database.query('BEGIN');
-    await database.query(
+    const lock = await holdAfter(
+      database,
       `INSERT INTO api_keys (owner_id, hash, hint) SELECT owner_id, sha256(''), '' FROM api_keys WHERE id = 1`,
     );
     const revoking = cli.run('keys', 'revoke', '--owner', 'acme', '--yes', '--json');
-    await untilSessionsWait(database);
-    await database.query('COMMIT');
+    await lock.waitedFor();
+    await lock.release();
     const { json, stderr } = await revoking;
     expect(stderr).toContain(`This revokes all keys of acme in ${database.name} on `);
     expect(json.map(({ id }: { id: number }) => id)).toEqual([1, 2, 4]);

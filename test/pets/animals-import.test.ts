@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { useDatabase } from '../harness/database/database.js';
-import { holdTable, untilSessionsWait } from '../harness/database/database-lock.js';
+import { holdTable } from '../harness/database/database-lock.js';
 import { createOwner } from '../harness/database/factories.js';
 import { ApiClient } from '../harness/http/client.js';
 import {
@@ -320,7 +320,7 @@ describe('animals import', () => {
     const lock = await holdTable(database, 'pets', 'SHARE');
     const first = resultOf(new Cli(env, {}, TEAM_PROGRAM).start('animals', 'import', same));
     try {
-      await untilSessionsWait(database);
+      await lock.waitedFor();
       expect(await cli.failure(1, 'animals', 'import', same)).toBe(
         'Nothing was added. Another command imports the same animals at the moment.',
       );

@@ -46,7 +46,11 @@ export async function holdAfter(
 
 /** Resolves when this many sessions wait for locks. The test may be in a transaction. */
 export async function untilSessionsWait(database: TestDatabase, sessions = 1): Promise<void> {
-  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  // Waits of autovacuum, and for space in a table, end without the test.
+  const waiting = `
+    SELECT FROM pg_stat_activity
+     WHERE datname = current_database() AND backend_type = 'client backend'
+       AND wait_event_type = 'Lock' AND wait_event IN ('relation', 'transactionid', 'tuple')`;
   await until(async () => {
     // Inside a transaction, the view would not change.
     await database.query('SELECT pg_stat_clear_snapshot()');
