@@ -31,13 +31,7 @@ async function expectUnavailable(store: Store, response: ApiResponse): Promise<v
 
 /** The database responds all the time, only not in time to what needs the locked table. */
 describe('while the database is overloaded', () => {
-  const store = useStore({
-    env: {
-      DATABASE_POOL_SIZE: '1',
-      DATABASE_POOL_WAIT_SECONDS: '2',
-      DATABASE_STATEMENT_TIMEOUT_SECONDS: '3',
-    },
-  });
+  const store = useStore({ env: { DATABASE_POOL_SIZE: '1', DATABASE_POOL_WAIT_SECONDS: '1' } });
 
   test('GET /v1/nothing › 503, not the last known state, and 200 for a probe: every connection is busy', async () => {
     expect((await ask(store, store.owner.key)).status).toBe(404);
@@ -55,6 +49,10 @@ describe('while the database is overloaded', () => {
     await waiting;
     expect((await ask(store, store.owner.key)).status).toBe(404);
   });
+});
+
+describe('while a lookup takes longer than a statement may', () => {
+  const store = useStore({ env: { DATABASE_STATEMENT_TIMEOUT_SECONDS: '2' } });
 
   test('GET /v1/nothing › 503, not the last known state: the server cancels the lookup', async () => {
     expect((await ask(store, store.owner.key)).status).toBe(404);
