@@ -16,6 +16,19 @@ export async function endShells(): Promise<void> {
   for (const folder of folders.splice(0)) fs.rmSync(folder, { recursive: true, force: true });
 }
 
+/**
+ * Returns a command that starts a service in the background, as `$service`, and waits until it responds on
+ * port 3000.
+ */
+export const untilReady = (command: string): string => `
+  setsid ${command} > service.log 2>&1 &
+  service=$!
+  for attempt in $(seq 600); do
+    curl --silent --output /dev/null http://127.0.0.1:3000/health/ready && break
+    kill -0 $service && sleep 0.1
+  done
+  curl --silent --fail http://127.0.0.1:3000/health/ready || { cat service.log; false; }`;
+
 /** Opens a shell that ends with `endShells`. Its parameters are those of `Shell`. */
 export function openShell(...options: ConstructorParameters<typeof Shell>): Shell {
   const shell = new Shell(...options);

@@ -4,7 +4,13 @@ import { useDatabase } from '../../harness/database/database.js';
 import { ANIMAL_BLOCKS, isAnimalsCommand } from '../../harness/pages/animal-blocks.js';
 import { findBlock, sessionOf } from '../../harness/pages/command-blocks.js';
 import { brokenLinks, markdownFiles } from '../../harness/pages/links.js';
-import { endShells, openShell, Operator, temporaryFolder } from '../../harness/pages/reader.js';
+import {
+  endShells,
+  openShell,
+  Operator,
+  temporaryFolder,
+  untilReady,
+} from '../../harness/pages/reader.js';
 import { hasNamespaces } from '../../harness/pages/shell.js';
 import { inheritedEnvironment, TEAM_MAIN } from '../../harness/service/service.js';
 
@@ -19,16 +25,7 @@ afterEach(endShells);
     const folder = temporaryFolder();
     const shell = openShell(folder, inheritedEnvironment(), true);
     await shell.run('the folders', 'mkdir store client && chmod 755 store && cd store');
-    await shell.run(
-      'the service',
-      `DATA_DIR=.data setsid node ${TEAM_MAIN} > service.log 2>&1 &
-      service=$!
-      for attempt in $(seq 600); do
-        curl --silent --output /dev/null http://127.0.0.1:3000/health/ready && break
-        kill -0 $service && sleep 0.1
-      done
-      curl --silent --fail http://127.0.0.1:3000/health/ready || { cat service.log; false; }`,
-    );
+    await shell.run('the service', untilReady(`env DATA_DIR=.data node ${TEAM_MAIN}`));
     for (const [command, expected] of sessionOf(tryIt)) {
       expect((await shell.run(tryIt, command)).trim()).toBe(expected);
     }

@@ -20,6 +20,7 @@ import {
   Operator,
   pathWith,
   temporaryFolder,
+  untilReady,
 } from '../../harness/pages/reader.js';
 import { hasNamespaces } from '../../harness/pages/shell.js';
 import { PROGRAM } from '../../harness/processes/command.js';
@@ -153,16 +154,7 @@ afterEach(async () => {
 
     /** Runs a block that ends with the start of the service, until it responds, in the background. */
     const start = (each: CommandBlock) =>
-      shell.run(
-        each,
-        `setsid bash -e -c '${cloned(each)}' > service.log 2>&1 &
-        service=$!
-        for attempt in $(seq 600); do
-          curl --silent --output /dev/null http://127.0.0.1:3000/health/ready && break
-          kill -0 $service && sleep 0.1
-        done
-        curl --silent --fail http://127.0.0.1:3000/health/ready || { cat service.log; false; }`,
-      );
+      shell.run(each, untilReady(`bash -e -c '${cloned(each)}'`));
     const stop = () => shell.run('stop', 'kill -TERM -- -$service; wait $service || true');
 
     await start(checkout.contribute);
