@@ -50,7 +50,7 @@ export async function closeApp(
   secondSignal: Promise<unknown>,
   logger: Logger,
 ): Promise<void> {
-  // INestApplication.close() declares no parameter. That of NestApplicationContext passes it to the shutdown hooks.
+  // INestApplication.close() declares no parameter. NestApplicationContext.close(signal) passes it to the hooks.
   const context = app as unknown as NestApplicationContext;
   const usage = app.get(KeyUsage);
   // KeyUsage also saves in its shutdown hook, which Nest does not reach if the hook of a feature hangs.
@@ -59,6 +59,9 @@ export async function closeApp(
   const flushed = flushSpans().catch((err: unknown) => logger.warn({ err }, 'spans were lost'));
   const closed = Promise.all([saved, flushed, context.close(reason)]).then(() => 'closed');
   const result = await Promise.race([closed, secondSignal, delay(CLOSE_LIMIT_MS, 'late')]);
+  if (result === 'closed' && usage.unsaved > 0) {
+    logger.warn({ keysWithoutUsage: usage.unsaved }, 'the usage of API keys was lost');
+  }
   if (result !== 'late') return;
   logger.warn(
     { limitMs: CLOSE_LIMIT_MS, keysWithoutUsage: usage.unsaved },

@@ -1,6 +1,7 @@
 import { KeyUsage } from '../../../src/platform/access/usage/key-usage.js';
 import { useDatabase } from '../../harness/database/database.js';
 import { createOwner } from '../../harness/database/factories.js';
+import { Relay } from '../../harness/database/relay.js';
 import { ApiClient } from '../../harness/http/client.js';
 import { Cli } from '../../harness/processes/command.js';
 import { SECOND_MS } from '../../harness/rate-limit/limits.js';
@@ -26,4 +27,14 @@ test('kill -9 loses only the last 15 seconds at most', async () => {
   await service.stop('SIGKILL');
   const [{ requests }] = (await usage(keyId)) as [{ requests: number }];
   expect(requests).toBeGreaterThan(0);
+});
+
+test('a shutdown while the database is away logs how many API keys lose usage', async () => {
+  const relay = await Relay.open(database.url);
+  const service = await startBuiltService({ DATABASE_URL: relay.url });
+  const { key } = await createOwner(database);
+  await new ApiClient(service, key).get('/v1/nothing');
+  await relay.cut();
+  await service.stop('SIGTERM');
+  expect(service.logs()).toContainEqual(expect.objectContaining({ keysWithoutUsage: 1 }));
 });
