@@ -1,15 +1,16 @@
 import type { Logger } from '@nestjs/common';
 import { type Clock, MINUTE_MS } from '../config/clock.js';
-import { describeCause } from '../logging/error-details.js';
 
 /**
  * Logs the failures of work that is repeated in the background: the first one, then at most one per
- * minute, and the success after them. Otherwise an outage of the database fills the log.
+ * minute, and the success after a logged one. Otherwise an outage of the database fills the log.
  */
 export class RepeatedWork {
   /** Since the last success. */
   private failures = 0;
-  private loggedAtMs = 0;
+  private loggedAtMs = -Infinity;
+  /** Whether the log has one of these failures. */
+  private isReported = false;
 
   /** @param what the work, such as `Deleting old usage` */
   constructor(
@@ -33,16 +34,19 @@ export class RepeatedWork {
   private failed(error: unknown): void {
     this.failures++;
     const nowMs = this.clock.monotonicMs();
-    if (this.failures > 1 && nowMs - this.loggedAtMs < MINUTE_MS) return;
+    if (nowMs - this.loggedAtMs < MINUTE_MS) return;
     this.loggedAtMs = nowMs;
+    this.isReported = true;
     const count = this.failures > 1 ? ` ${this.failures} times` : '';
-    this.logger.warn(`${this.what} has failed${count}: ${describeCause(error)}`);
+    this.logger.warn({ msg: `${this.what} has failed${count}`, err: error });
   }
 
   private succeeded(): void {
-    if (this.failures === 0) return;
-    const times = this.failures === 1 ? 'failure' : 'failures';
-    this.logger.log(`${this.what} succeeds again, after ${this.failures} ${times}`);
+    if (this.isReported) {
+      const times = this.failures === 1 ? 'failure' : 'failures';
+      this.logger.log(`${this.what} succeeds again, after ${this.failures} ${times}`);
+    }
     this.failures = 0;
+    this.isReported = false;
   }
 }

@@ -57,13 +57,13 @@ export class EventDelivery implements OnApplicationBootstrap, OnModuleDestroy {
     const { signal } = this.stopping;
     const work = new RepeatedWork(this.logger, this.clock, `Delivering events to ${handler.id}`);
     while (!signal.aborted) {
-      const isDelivered = await work.run(async () => {
+      const hadEvent = await work.run(async () => {
         const event = await this.repository.claim(handler.id, handler.timeoutMs + LEASE_MARGIN_MS);
         if (event) await this.handle(handler, event);
         return event !== undefined;
       });
-      if (isDelivered) continue;
-      const pauseMs = isDelivered === undefined ? FAILURE_PAUSE_MS : IDLE_PAUSE_MS;
+      if (hadEvent) continue;
+      const pauseMs = hadEvent === undefined ? FAILURE_PAUSE_MS : IDLE_PAUSE_MS;
       await delay(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }

@@ -58,7 +58,7 @@ export async function migrate(
   });
 }
 
-/** Migrates the schema or, without MIGRATE_ON_START, checks that no migration is missing. @throws StartError if one is missing */
+/** Migrates the schema or, without MIGRATE_ON_START, throws a StartError if a migration is pending. */
 export async function prepareSchema(
   { database: settings, product }: Settings,
   location: DatabaseLocation,
