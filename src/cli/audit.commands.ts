@@ -20,7 +20,11 @@ export class AuditCommands {
   @Command('list', 'list changes, the newest first', (command) =>
     command
       .option('--owner <name>', 'only changes of this owner and its API keys', parseOwner)
-      .option('--after <id>', 'the id of the last change of the list before', parseInt64Argument)
+      .option(
+        '--after <id>',
+        'only changes after the one with this id in the list',
+        parseInt64Argument,
+      )
       .option('--limit <n>', `how many, at most ${MAX_LISTED}`, countUpTo(MAX_LISTED), 50),
   )
   async list({ owner, ...selection }: { owner?: string; after?: bigint; limit: number }) {

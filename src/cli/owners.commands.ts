@@ -39,7 +39,7 @@ export class OwnersCommands {
 
   @Command(
     'usage',
-    'show the requests that the minute and the day have used of their limits',
+    'show the requests of the current minute and day, and their limits',
     (command) =>
       command.argument(
         '[name]',

@@ -47,7 +47,11 @@ export class AnimalsCommands {
       .addOption(statusOption())
       .option('--category <id>', 'the category', parseInt64Argument)
       .option('--name <text>', 'a part of the name, in any case')
-      .option('--after <id>', 'the id of the last animal of the list before', parseInt64Argument)
+      .option(
+        '--after <id>',
+        'only animals after the one with this id in the list',
+        parseInt64Argument,
+      )
       .option('--limit <n>', `how many, at most ${MAX_LISTED}`, countUpTo(MAX_LISTED), 50),
   )
   async list(selection: Selection & { limit: number }) {
@@ -109,22 +113,19 @@ export class AnimalsCommands {
   }
 
   private async removeRange(range: Range, options: { yes?: true }) {
-    const count = await this.animals.countRange(range);
-    if (count > MAX_REMOVED) {
-      throw new Error(`The range has ${count} animals. Remove at most ${MAX_REMOVED} at once.`);
-    }
     // Removes these ids only, not animals that are added before the operator confirms.
-    const ids = await this.animals.idsOf(range);
+    const ids = await this.animals.idsOf(range, MAX_REMOVED + 1);
+    if (ids.length > MAX_REMOVED) {
+      throw new Error(`The range has more than ${MAX_REMOVED} animals. Choose a smaller range.`);
+    }
     const firstId = ids[0];
     const lastId = ids.at(-1);
     if (firstId === undefined || lastId === undefined) {
       throw new Error(`No animal has an id from ${range.from} to ${range.to}.`);
     }
-    const ends = (await this.existing(firstId === lastId ? [firstId] : [firstId, lastId])).map(
-      ({ id, name }) => `${id} "${name}"`,
-    );
+    const [first, last = first] = await this.existing([firstId, lastId]);
     const { description } = this.terminal.database;
-    const effect = `This removes the ${ids.length} animals from ${ends[0]} to ${ends.at(-1)} from ${description}. It cannot be undone.`;
+    const effect = `This removes ${ids.length} animals, from ${first?.id} "${first?.name}" to ${last?.id} "${last?.name}", from ${description}. It cannot be undone.`;
     await this.terminal.confirm(effect, options, true);
     return this.dataSource.transaction(async () => {
       const removed = await this.animals.delete(ids);
@@ -164,7 +165,7 @@ export class AnimalsCommands {
 
   @Command(
     'update',
-    'change animals to what a file with their ids says, such as that of export --ids',
+    'update animals from a file with their ids, such as the output of export --ids',
     updateUsage(NewPet),
   )
   update(path: string, options: UpdateOptions) {

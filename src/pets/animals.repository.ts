@@ -66,14 +66,14 @@ export class AnimalsRepository {
     return { ...Object.fromEntries(counts), total };
   }
 
-  countRange({ from, to }: Range): Promise<number> {
-    return this.pets.countBy({ id: Between(from, to) });
-  }
-
-  /** Returns the ids of the animals in a range, in ascending order. */
-  async idsOf({ from, to }: Range): Promise<bigint[]> {
-    const where = { id: Between(from, to) };
-    const animals = await this.pets.find({ select: { id: true }, where, order: { id: 'ASC' } });
+  /** Returns the first ids of the animals in a range, in ascending order. */
+  async idsOf({ from, to }: Range, limit: number): Promise<bigint[]> {
+    const animals = await this.pets.find({
+      select: { id: true },
+      where: { id: Between(from, to) },
+      order: { id: 'ASC' },
+      take: limit,
+    });
     return animals.map(({ id }) => id);
   }
 
@@ -92,7 +92,8 @@ export class AnimalsRepository {
   /**
    * Returns how many were removed.
    *
-   * @throws Error if another transaction locks an animal, or with the table that refers to one
+   * @throws Error if another transaction locks an animal, or if a row of another table, which the message
+   *   names, refers to one
    */
   async delete(ids: readonly bigint[]): Promise<number> {
     // Any() sends all ids as one parameter, In() one for each id.

@@ -128,7 +128,7 @@ test('an option for each property has the type of its column and the rules of th
   const { stdout } = await cli.run('toys', 'change', ...values, '--color', 'red', '--json');
   expect(stdout).toBe(`{"name":"5","minAge":0,"makerId":${MAX},"isNew":false,"color":"red"}\n`);
   expect(await cli.json('toys', 'change', '--name', '5')).toEqual({ name: '5' });
-  const cleared = ['--clear', 'color', 'makerId'];
+  const cleared = ['--clear', 'color', '--clear', 'makerId'];
   expect(await cli.json('toys', 'change', ...cleared)).toEqual({ color: null, makerId: null });
   for (const [args, line] of [
     ['--color pink', /--color.*red, blue/],

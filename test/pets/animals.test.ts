@@ -120,7 +120,7 @@ test('remove --from --to takes back an import of 10,000 animals in one transacti
     '--json',
   );
   expect(stderr).toContain(
-    'This removes the 9999 animals from 3 "new 1" to 10002 "new 10000" from ',
+    'This removes 9999 animals, from 3 "new 1" to 10002 "new 10000", from ',
   );
   const details = { removed: 9_999, firstId: 3, lastId: 10_002 };
   expect(json).toEqual(details);
@@ -135,7 +135,7 @@ test('remove --from --to removes at most 50,000 animals', async () => {
   const before = await stored();
   expect(
     await cli.failure(1, ...['animals', 'remove', '--from', '1', '--to', String(MAX), '--yes']),
-  ).toBe('The range has 50001 animals. Remove at most 50000 at once.');
+  ).toBe('The range has more than 50000 animals. Choose a smaller range.');
   expect([await stored(), await actions()]).toEqual([before, []]);
   expect((await remove('--from', '2', '--to', '50001')).json).toMatchObject({ removed: 50_000 });
   expect(idsOf(await animals('list'))).toEqual([1]);

@@ -56,7 +56,7 @@ export function updateUsage(dto: Type<object>): (command: Command) => void {
       .option('--map <property=column>', 'read a property from this column (repeatable)', parseMap)
       .option(
         '--values <property:text=value,…>',
-        'the values to store instead of texts (repeatable)',
+        'map texts of the file to values (repeatable)',
         parseValues,
       )
       .addOption(

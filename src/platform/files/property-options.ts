@@ -1,9 +1,15 @@
 import type { Type } from '@nestjs/common';
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseInt64Argument } from '../commands/arguments.js';
 import { ChangesOf } from '../http/validation/changes-of.js';
 import { choicesOf, toDto } from '../http/validation/dto-validation.pipe.js';
-import { columnType, entityProperties, isNullable, parserOf } from './row-properties.js';
+import {
+  columnType,
+  entityProperties,
+  isNullable,
+  parserOf,
+  rowProperties,
+} from './row-properties.js';
 
 /**
  * Returns the `usage` of a command that changes properties: an option for each property of the DTO that
@@ -22,7 +28,12 @@ export function changeUsage<Dto extends object>(
   const nullable = options
     .map(({ property }) => property)
     .filter((name) => isNullable(entity, name));
-  const clear = new Option('--clear <property...>', 'remove the value').choices(nullable);
+  const parseClear = (text: string, previous: string[] = []): string[] => {
+    if (nullable.includes(text)) return [...previous, text];
+    throw new InvalidArgumentError(`Allowed choices are ${nullable.join(', ')}.`);
+  };
+  const clear = new Option('--clear <property>', 'remove the value of this one (repeatable)');
+  clear.argParser(parseClear);
   return (command) => {
     for (const { option } of options) command.addOption(option);
     if (nullable.length > 0) command.addOption(clear);
@@ -43,6 +54,10 @@ export function changeUsage<Dto extends object>(
         command.error(`error: expected ${flags.replace(/, (?=[^,]*$)/, ' or ')}`);
       }
       const values = Object.fromEntries(given);
+      const required = (await rowProperties(dto, entity)).filter(({ isRequired }) => isRequired);
+      for (const { name } of required) {
+        if (cleared.includes(name)) command.error(`error: ${name} is required`);
+      }
       const valid = await toDto(Changes, values).catch((error: unknown) =>
         command.error(`error: ${(error as Error).message}`),
       );

@@ -17,7 +17,13 @@ import { exportStatement } from './export-statement.js';
 import { UnreadableLine } from './file-text.js';
 import type { ExportOptions, ImportOptions, UpdateOptions } from './file-options.js';
 import { type FileOptions, RowFile } from './row-file.js';
-import { columnType, entityProperties, parserOf, rowProperties } from './row-properties.js';
+import {
+  columnType,
+  entityProperties,
+  isNullable,
+  parserOf,
+  rowProperties,
+} from './row-properties.js';
 
 const BATCH = 1_000;
 const MAX_REPORTED = 20;
@@ -125,9 +131,7 @@ export class RowFiles {
       ...fileOptions(options),
       emptyIsNull: true,
     });
-    const nullable = properties.filter(({ name }) =>
-      metadata.columns.some(({ propertyName, isNullable }) => propertyName === name && isNullable),
-    );
+    const nullable = properties.filter(({ name }) => isNullable(entity, name));
     const Changes = ChangesOf(dto);
     const toDraft = async (line: number, values: unknown): Promise<Draft> => {
       const given = { ...(values as Record<string, unknown>) };
