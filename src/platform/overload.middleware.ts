@@ -46,7 +46,7 @@ export class OverloadMiddleware implements NestMiddleware, ResponseObserver {
       if (hasBody(request)) ignoreInput(request);
       return sendError(response, serviceOverloaded(`limit reached: ${bound}`));
     }
-    request.state.isCounted = true;
+    request.state.isInProgress = true;
     this.inProgress++;
     if (hasBody(request) && this.authenticator.mayHaveValidKey(request)) {
       awaitArrivedInput(request, next);
@@ -56,8 +56,8 @@ export class OverloadMiddleware implements NestMiddleware, ResponseObserver {
   }
 
   beforeHead({ state }: Request): void {
-    if (state.isCounted) this.inProgress--;
-    state.isCounted = false;
+    if (state.isInProgress) this.inProgress--;
+    state.isInProgress = false;
   }
 
   onClose(request: Request): void {

@@ -25,8 +25,8 @@ export class Authenticator {
   ) {}
 
   /**
-   * Returns whether the API key of the request may be valid, without a query: by its cached state or, if none
-   * is cached, by whether the store has issued it.
+   * Returns whether the API key of the request may be valid, without a query: its cached state is valid or,
+   * without one, the store has issued it.
    */
   mayHaveValidKey(request: Request): boolean {
     const hash = this.issuedHash(request);

@@ -15,8 +15,8 @@ process.once('SIGHUP', () => process.once('exit', () => [0, 1, 2].forEach((fd) =
 export const STOP_SIGNALS = ['SIGINT', 'SIGTERM', ...(isNohup ? [] : ['SIGHUP'])];
 
 /**
- * Resolves at the next SIGINT or SIGTERM, under npm at the one after it, and sets the exit code of the process to
- * that of the signal.
+ * Resolves at the next SIGINT or SIGTERM (under npm at the second, because npm repeats it), and sets the exit
+ * code of the process to that of the signal.
  */
 export async function nextSignal(): Promise<void> {
   const next = () => Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);

@@ -30,8 +30,8 @@ const DELETE_EXPIRED = `
 
 export type OwnedKey = Pick<IdempotencyRecord, 'ownerId' | 'key'>;
 
-/** The last two are null without a stored response. */
-type Found = [locked: boolean, fingerprint: Buffer, response: string | null];
+/** Without a stored response, fingerprint and response are null. */
+type Found = [locked: boolean, fingerprint: Buffer | null, response: string | null];
 
 type StoredResponse = Pick<IdempotencyRecord, 'fingerprint' | 'response'>;
 
@@ -57,7 +57,7 @@ export class IdempotencyRepository {
       values,
       ([locked, fingerprint, response]: Found) => {
         if (!locked) return 'locked';
-        return response === null ? null : { fingerprint, response };
+        return fingerprint === null || response === null ? null : { fingerprint, response };
       },
     );
     return found ?? null;

@@ -62,7 +62,7 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
   override canActivate(context: ExecutionContext): Promise<boolean> {
     if (routeMetadata(context, IsPublic)) return super.canActivate(context);
     const request = requestOf(context);
-    // ApiKeyGuard rejects it after a wait, when the parser has read the body.
+    // ApiKeyGuard rejects the request, but only after the parser has read the body.
     if (hasBody(request) && !this.authenticator.mayHaveValidKey(request)) ignoreInput(request);
     // Before the functions of `@Throttle()` run, which may use the caller. ApiKeyGuard needs it in any case.
     const caller = this.authenticator.identify(request);

@@ -81,7 +81,7 @@ export class BodyGuard implements CanActivate, OnModuleInit {
     // Earlier guards may wait. If the connection has closed meanwhile, its events are not emitted again.
     if (request.socket.destroyed) throw new ServiceError('invalid_request', CLOSED_EARLY);
     if (!hasBody(request) || routeOf(request) === 'unmatched') return this.deadline.start(request);
-    // The kinds of the decorators of its parameters.
+    // The kinds of the handler's parameter decorators, such as that of `@Body()`.
     const keys = Object.keys(routeParameters(context));
     const kinds = new Set(keys.map((key) => Number(key.split(':', 1)[0])));
     const limits = routeMetadata(context, OwnBodyLimits);

@@ -256,7 +256,7 @@ export class InterfaceDescription {
       parameters: [...parameters, ...(isRead ? [REQUEST_HEADERS.ifNoneMatch] : [])],
       responses,
     };
-    // @nestjs/swagger writes an empty summary for a route that has none, which checkers of OpenAPI reject.
+    // @nestjs/swagger writes an empty summary for a route that has none, which OpenAPI validators reject.
     if (described.summary === '') delete described.summary;
     return described;
   }

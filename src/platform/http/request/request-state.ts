@@ -9,7 +9,7 @@ export interface CallerCheck {
 }
 
 /**
- * Keeps results of steps for later ones, in the order of the steps (pipeline.ts). Every property
+ * Holds results of steps for later ones, in the order of the steps (pipeline.ts). Every property
  * exists from the start, so that all states have one shape for V8.
  */
 export class RequestState {
@@ -18,7 +18,7 @@ export class RequestState {
   /** What follows the head is not read. Only `ignoreInput` sets it. */
   isInputIgnored = false;
   /** OverloadMiddleware counts the request as in progress, until its response begins. */
-  isCounted = false;
+  isInProgress = false;
   /** The SHA-256 of an API key that the store has issued, '' without one. undefined: not computed yet. */
   keyHash: string | undefined = undefined;
   /** Authenticator identifies it. undefined: not yet, or nobody needs it. */
