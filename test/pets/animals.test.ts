@@ -119,9 +119,7 @@ test('remove --from --to takes back an import of 10,000 animals in one transacti
     '--yes',
     '--json',
   );
-  expect(stderr).toContain(
-    'This removes 9999 animals, from 3 "new 1" to 10002 "new 10000", from ',
-  );
+  expect(stderr).toContain('This removes 9999 animals, from 3 "new 1" to 10002 "new 10000", from ');
   const details = { removed: 9_999, firstId: 3, lastId: 10_002 };
   expect(json).toEqual(details);
   expect((await stored()).map(({ id }) => id)).toEqual(['1', '2', '10003']);
