@@ -2,8 +2,11 @@ import { createServer, type Server } from 'node:http';
 import type { Logger } from 'pino';
 import { register } from 'prom-client';
 
-/** A scrape takes milliseconds. Also closes a connection whose client sends or reads nothing. */
-const TIMEOUT_MS = 2_000;
+/**
+ * As long as Prometheus waits by default, because a process under attack can take seconds to respond. Also
+ * closes a connection whose client sends or reads nothing.
+ */
+const TIMEOUT_MS = 10_000;
 /** Scrapers need one or two. Each uses an open file that the main listener needs. */
 const MAX_CONNECTIONS = 256;
 
