@@ -96,6 +96,14 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
       (parameter) => `${ADDRESS}?${parameter}`,
     ),
     'postgres://user:1?secret/2@db/pets',
+    // As libpq: the authorities of the system say nothing about the owner of a host.
+    ...['require', 'verify-ca', 'disable'].flatMap((mode) => [
+      `${ADDRESS}?sslmode=${mode}&sslrootcert=system`,
+      `${ADDRESS}?sslrootcert=system&sslmode=${mode}`,
+    ]),
+    `${ADDRESS}?sslnegotiation=direct`,
+    `${ADDRESS}?sslmode=prefer&sslnegotiation=direct`,
+    `${ADDRESS}?sslmode=require&sslnegotiation=tls`,
   ],
   ...[
     'channel_binding=require',
@@ -103,7 +111,6 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
     'gssencmode=require',
     'target_session_attrs=read-write',
     'krbsrvname=postgres',
-    'sslnegotiation=direct',
     'hostaddr=10.0.0.1',
     'service=pets',
     'enableChannelBinding=true',
@@ -271,10 +278,100 @@ describe('DATABASE_URL', () => {
     [`?sslmode=verify-full&sslrootcert=${CERTIFICATE}`, { ca }],
     [`?sslmode=disable&sslrootcert=${CERTIFICATE}`, false],
     ['?sslmode=verify-full', {}],
+    ['?sslmode=verify-full&sslrootcert=system', {}],
+    ['?sslrootcert=system&sslmode=verify-full', {}],
+    ['?sslrootcert=system', {}],
+    ['?sslrootcert=system&sslnegotiation=direct', true],
   ])('has the TLS that libpq uses for it: %s', (parameters, ssl) => {
     const { connection } = new Settings(PRODUCT, { DATABASE_URL: `${ADDRESS}${parameters}` })
       .database;
     expect(connection?.ssl).toEqual(ssl);
+  });
+
+  /** The documentation of each provider prints its addresses like this. Only the names are changed. */
+  test.each<[provider: string, address: string, expected: object, ssl: unknown]>([
+    [
+      'Neon',
+      'postgresql://alex:AbC123dEf@ep-cool-a1b2c3d4.us-east-2.aws.neon.tech/pets?sslmode=verify-full&sslrootcert=system',
+      { user: 'alex', host: 'ep-cool-a1b2c3d4.us-east-2.aws.neon.tech', port: 5432 },
+      {},
+    ],
+    [
+      'Neon, for clients without server names',
+      'postgresql://alex:AbC123dEf@ep-cool.aws.neon.tech/pets?sslmode=require&options=endpoint%3Dep-cool',
+      { connectionParameters: { options: 'endpoint=ep-cool' } },
+      { rejectUnauthorized: false },
+    ],
+    [
+      'Crunchy Bridge',
+      'postgres://application:Ab1@p.abcdefghij.db.postgresbridge.com:5432/pets?sslmode=verify-full&sslrootcert=system',
+      { user: 'application', host: 'p.abcdefghij.db.postgresbridge.com' },
+      {},
+    ],
+    [
+      'PlanetScale',
+      'postgresql://role.branch:pscale_pw_1@aws-us-east-1-1.pg.psdb.cloud:6432/pets?sslmode=verify-full&sslrootcert=system&sslnegotiation=direct',
+      { user: 'role.branch', port: 6432, sslNegotiation: 'direct' },
+      {},
+    ],
+    [
+      'Supabase',
+      'postgresql://postgres.abcdefgh:[YOUR-PASSWORD]@aws-0-ca-central-1.pooler.supabase.com:6543/pets',
+      { user: 'postgres.abcdefgh', password: '[YOUR-PASSWORD]', port: 6543 },
+      false,
+    ],
+    [
+      'Amazon RDS and Aurora',
+      `postgresql://app:pw@pets.c9akciq32.eu-west-1.rds.amazonaws.com:5432/pets?sslmode=verify-full&sslrootcert=${CERTIFICATE}`,
+      { host: 'pets.c9akciq32.eu-west-1.rds.amazonaws.com' },
+      { ca },
+    ],
+    [
+      'Google Cloud SQL',
+      'postgresql://app:pw@/pets?host=/cloudsql/project:europe-west1:instance',
+      { host: '/cloudsql/project:europe-west1:instance', port: 5432 },
+      false,
+    ],
+    [
+      'Azure Database',
+      'postgres://app%40pets:{your_password}@pets.postgres.database.azure.com/pets?sslmode=require',
+      { user: 'app@pets', password: '{your_password}' },
+      { rejectUnauthorized: false },
+    ],
+    [
+      'Aiven',
+      'postgres://avnadmin:AVNS_1@pg-1.project.aivencloud.com:12691/pets?sslmode=require',
+      { user: 'avnadmin', port: 12691 },
+      { rejectUnauthorized: false },
+    ],
+    [
+      'Heroku',
+      'postgres://uabc:p1@ec2-1-2-3-4.compute-1.amazonaws.com:5432/pets',
+      { user: 'uabc', host: 'ec2-1-2-3-4.compute-1.amazonaws.com' },
+      false,
+    ],
+    [
+      'DigitalOcean',
+      'postgresql://doadmin:AVNS_1@db-do-user-1-0.b.db.ondigitalocean.com:25060/pets?sslmode=require',
+      { user: 'doadmin', port: 25060 },
+      { rejectUnauthorized: false },
+    ],
+    [
+      'Scaleway',
+      'postgresql://app:pw@01234567-89ab.pg.sdb.fr-par.scw.cloud:5432/pets?sslmode=verify-full&sslrootcert=system',
+      { host: '01234567-89ab.pg.sdb.fr-par.scw.cloud' },
+      {},
+    ],
+    [
+      'CockroachDB',
+      `postgresql://app@localhost:26257/pets?ssl=true&sslmode=require&sslrootcert=${CERTIFICATE}`,
+      { port: 26257 },
+      { ca, checkServerIdentity },
+    ],
+  ])('is accepted as %s prints it', (_, address, expected, ssl) => {
+    const { connection } = new Settings(PRODUCT, { DATABASE_URL: address }).database;
+    expect(new pg.Client(connection)).toMatchObject({ database: 'pets', ...expected });
+    expect(new pg.Client(connection).ssl).toEqual(ssl);
   });
 
   test.each(['sslrootcert', 'sslcert', 'sslkey'])('has the text of the file of %s', (name) => {

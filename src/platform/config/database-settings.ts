@@ -6,7 +6,10 @@ import type { Product } from './product.js';
 import { readTextFile } from './text-file.js';
 
 /** The parts of an address, and the parameters that are implemented, with libpq's names. */
-const PARAMETERS = /^(?:user|password|host|port|database|options|ssl(?:mode|rootcert|cert|key)?)$/;
+const PARAMETERS =
+  /^(?:user|password|host|port|database|options|ssl(?:mode|rootcert|cert|key|negotiation)?)$/;
+/** libpq's value for the authorities that the system trusts. pg would read a file of this name. */
+const SYSTEM_AUTHORITIES = /(?<=[?&])sslrootcert=system(?=&|$)/;
 /** The parts of pg's TLS options that files contain. */
 const TLS_FILES = { sslrootcert: 'ca', sslcert: 'cert', sslkey: 'key' };
 /** As in libpq, without `allow`, which pg does not have. */
@@ -60,13 +63,22 @@ function readConnection(read: EnvironmentReader): ClientConfig | undefined {
   }
   try {
     if (!/^postgres(?:ql)?:\/\//.test(address)) throw new Error('another protocol');
-    const options = parse(address, { useLibpqCompat: true });
+    const trustsSystem = SYSTEM_AUTHORITIES.test(address);
+    const options = parse(address.replace(SYSTEM_AUTHORITIES, ''), { useLibpqCompat: true });
     const name = Object.keys(options).find((key) => !PARAMETERS.test(key));
     // Text that is no name may be a part of a password.
     if (name !== undefined) throw new Error(`unknown parameter ${/^\w+$/.exec(name)?.[0] ?? ''}`);
     if (typeof options.ssl === 'string') throw new Error('unknown value of ssl, use sslmode');
-    const { sslmode = 'prefer', port = '', ssl, ...rest } = options as Record<string, string>;
+    if (trustsSystem) options.ssl ||= {};
+    const { port = '', ssl, sslnegotiation, ...rest } = options as Record<string, string>;
+    const { sslmode = trustsSystem ? 'verify-full' : 'prefer' } = rest;
     if (!SSL_MODES.includes(sslmode)) throw new Error(`unknown sslmode ${sslmode}`);
+    if (trustsSystem && sslmode !== 'verify-full')
+      throw new Error('sslrootcert=system needs sslmode=verify-full');
+    if (sslnegotiation && !/^(?:postgres|direct)$/.test(sslnegotiation))
+      throw new Error(`unknown sslnegotiation ${sslnegotiation}`);
+    if (sslnegotiation === 'direct' && !/^require$|^verify/.test(sslmode))
+      throw new Error('sslnegotiation=direct needs sslmode=require or verify-full');
     if (/\D/.test(port) || Number(port) > 65_535) throw new Error(`invalid port ${port}`);
     for (const [name, part] of Object.entries(TLS_FILES))
       if (rest[name] && ssl) Object.assign(ssl, { [part]: readTextFile(rest[name]) });

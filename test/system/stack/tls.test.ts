@@ -29,12 +29,13 @@ afterAll(() => rmSync(folder, { recursive: true }));
   afterAll(() => server.remove());
 
   test.each([
-    ['verify-full', true],
-    ['require', false],
-  ])('connects with sslmode=%s, with sslrootcert: %s', async (mode, hasAuthority) => {
-    const authority = hasAuthority ? `&sslrootcert=${files.certificate}` : '';
-    const url = `${server.url}?sslmode=${mode}${authority}`;
-    const service = await startBuiltService({ DATABASE_URL: url });
+    ['sslmode=verify-full&sslrootcert=FILE', false],
+    ['sslmode=require', false],
+    ['sslmode=verify-full&sslrootcert=system', true],
+  ])('connects with %s, Node.js trusts the certificate: %s', async (parameters, isTrusted) => {
+    const url = `${server.url}?${parameters.replace('FILE', files.certificate)}`;
+    const trusted = isTrusted ? { NODE_EXTRA_CA_CERTS: files.certificate } : {};
+    const service = await startBuiltService({ DATABASE_URL: url, ...trusted });
     try {
       const [row] = await server.query(
         `SELECT count(*)::int AS plain FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
