@@ -171,7 +171,7 @@ describeWithRedis('three replicas that share a Redis Cluster of three nodes', ()
   let cluster: RedisCluster;
 
   beforeAll(async () => {
-    cluster = await startRedisCluster('p@ss,word');
+    cluster = await startRedisCluster({ password: 'p@ss,word' });
     // A single address, twice: the nodes report those of the others, without the password.
     const url = `redis://:p%40ss%2Cword@127.0.0.1:${cluster.nodes[0]!.port}`;
     await startReplicas(`${url},${url}`);

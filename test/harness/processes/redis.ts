@@ -63,7 +63,7 @@ interface ServerOptions {
   nowMs?: number;
   /** Leaves it to start() to start the server. */
   absent?: boolean;
-  tls?: { key: string; certificate: string };
+  tls?: { key: string; certificate: string } | undefined;
   password?: string;
 }
 
@@ -127,12 +127,17 @@ export interface RedisCluster {
   close(): Promise<void>;
 }
 
-/** Starts three of them. @param password of every node, by default none. `url` does not have it */
-export async function startRedisCluster(password = ''): Promise<RedisCluster> {
+/** Starts three of them, with the password in all. `url` does not have it. */
+export async function startRedisCluster({
+  args: extra = [],
+  tls,
+  password = '',
+}: Pick<ServerOptions, 'args' | 'tls' | 'password'> = {}): Promise<RedisCluster> {
   // A busy machine can pause a node for a second, and a cluster with a failed node accepts no commands.
   const timing = ['--cluster-node-timeout', '10000', '--repl-diskless-sync-delay', '0'];
-  const args = ['--cluster-enabled', 'yes', '--requirepass', password, ...timing];
-  const startNode = () => startRedis({ args, password });
+  const secured = tls ? ['--tls-cluster', 'yes', '--tls-ca-cert-file', tls.certificate] : [];
+  const own = ['--cluster-enabled', 'yes', '--requirepass', password, ...timing, ...secured];
+  const startNode = () => startRedis({ args: [...own, ...extra], tls, password });
   const nodes = await Promise.all([startNode(), startNode(), startNode()]);
   const [first] = nodes;
   for (const [index, { client, port }] of nodes.entries()) {

@@ -6,6 +6,7 @@ import { UNTRACED } from '../../tracing/spans.js';
 import { type Budget, endOfBan, type LimitMode, type RateLimitDecision } from '../limit-storage.js';
 import { LIMIT_SCRIPTS } from './limit-script.js';
 import { RedisFailure } from './circuit.js';
+import { createConnector } from './connector.js';
 
 const START_TIMEOUT_MS = 1_000;
 /** Shorter, so that the first failure has a cause. */
@@ -15,6 +16,12 @@ const SOCKET_TIMEOUT_MS = 3_000;
 const MAX_RECONNECT_DELAY_MS = 1_000;
 /** How long a change of masters in a Cluster can go unnoticed if no node reports it. */
 const TOPOLOGY_REFRESH_MS = 5_000;
+
+/** ioredis gives it to commands of a broken connection. It does not say why the connection broke. */
+const VAGUE_MESSAGE = 'Connection is closed.';
+const DEFAULT_CAUSE = 'the connection was closed';
+const MISSING_ADDRESSES =
+  'the nodes of the Cluster do not report their addresses. Set cluster-preferred-endpoint-type ip, or hostname with cluster-announce-hostname';
 
 const NO_BAN = { unbanCount: 0, afterRejections: 0, lengthMs: 0 };
 
@@ -28,14 +35,20 @@ type Scripts = Record<
 export class RedisConnection {
   readonly client;
   private lastError: unknown;
+  private lacksAddresses = false;
 
   constructor(private readonly settings: RedisSettings) {
-    this.client = createClient(settings);
+    const record = (error: unknown): void => this.recordError(error);
+    this.client = createClient(settings, createConnector(record));
     for (const [name, lua] of Object.entries(LIMIT_SCRIPTS))
       this.client.defineCommand(name, { lua, numberOfKeys: 1 });
     // Without a listener, ioredis prints errors. These events explain why the next command fails.
-    const record = (error: unknown): void => this.recordError(error);
     this.client.on('error', record).on('node error', record);
+    this.client.on('refresh', () => {
+      // A node without an address is left out, or called `?`.
+      const hosts = this.servers().map(({ options }) => options.host);
+      this.lacksAddresses = hosts.length === 0 || hosts.includes('?');
+    });
   }
 
   /** Waits for the first connection, at most one second. Later attempts run in the background. */
@@ -90,8 +103,11 @@ export class RedisConnection {
 
   /** Returns the reply of each master to INFO. @throws RedisFailure */
   info(): Promise<string[]> {
-    const servers = this.client instanceof Cluster ? this.client.nodes('master') : [this.client];
-    return this.withTimeout(Promise.all(servers.map((server) => server.info())));
+    return this.withTimeout(Promise.all(this.servers().map((server) => server.info())));
+  }
+
+  private servers(): Redis[] {
+    return this.client instanceof Cluster ? this.client.nodes('master') : [this.client];
   }
 
   private withTimeout<Value>(reply: Promise<Value>): Promise<Value> {
@@ -125,15 +141,17 @@ export class RedisConnection {
 
   private recordError(error: unknown): void {
     // If every node of a Cluster failed, the cause is the error of the last one that was tried.
-    const cause = (error as { lastNodeError?: unknown } | undefined)?.lastNodeError ?? error;
+    const cause = (error as { lastNodeError?: Error } | undefined)?.lastNodeError ?? error;
+    if ((cause as Error).message === VAGUE_MESSAGE) return;
     // ioredis does not wait for the reply to AUTH: the commands after it fail with vaguer errors.
     if (!(this.lastError instanceof ReplyError)) this.lastError = cause;
   }
 
   /** Returns why there is no connection. */
   connectionFailure(): RedisFailure {
+    if (this.lacksAddresses) return new RedisFailure('connection', MISSING_ADDRESSES);
     const reason = this.lastError instanceof ReplyError ? 'rejection' : 'connection';
-    return new RedisFailure(reason, this.lastError);
+    return new RedisFailure(reason, this.lastError ?? DEFAULT_CAUSE);
   }
 }
 
@@ -145,9 +163,10 @@ function parseRejections([count, windowEndsAtMs = 0, bannedUntilMs = 0, unbanCou
  * Returns a client that is not connected yet. It reconnects automatically. It does not retry
  * commands that may have run. Send commands only while its status is `ready`: a Cluster would queue them.
  */
-function createClient({ urls, ca }: RedisSettings) {
+function createClient({ urls, ca }: RedisSettings, Connector: RedisOptions['Connector']) {
   const [url = ''] = urls;
   const options: RedisOptions = {
+    Connector,
     ...(ca !== undefined && { tls: { ca } }),
     connectTimeout: CONNECT_TIMEOUT_MS,
     socketTimeout: SOCKET_TIMEOUT_MS,
@@ -177,6 +196,8 @@ function createClient({ urls, ca }: RedisSettings) {
       ...(username && { username: decodeURIComponent(username) }),
       ...(password && { password: decodeURIComponent(password) }),
     },
+    // The certificate of a node can have its name only.
+    dnsLookup: (name, callback) => callback(null, name),
     // Otherwise it rejects commands for a node while it connects to it: a new or promoted master.
     enableOfflineQueue: true,
     enableReadyCheck: false,
