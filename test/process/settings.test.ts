@@ -7,6 +7,7 @@ import pg from 'pg';
 import { PRODUCT } from '../../src/product.js';
 import { readSettings } from '../../src/platform/config/environment-reader.js';
 import { Settings } from '../../src/platform/config/settings.js';
+import { connectionConfig } from '../../src/platform/database/data-source-options.js';
 import { StartError } from '../../src/platform/errors/start-error.js';
 import { readProjectFile } from '../harness/stack/compose-file.js';
 
@@ -106,10 +107,9 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
     `${ADDRESS}?sslmode=require&sslnegotiation=tls`,
   ],
   ...[
-    'channel_binding=require',
     'require_auth=scram-sha-256',
     'gssencmode=require',
-    'target_session_attrs=read-write',
+    'constructor=1',
     'krbsrvname=postgres',
     'hostaddr=10.0.0.1',
     'service=pets',
@@ -119,6 +119,25 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
     'DATABASE_URL',
     RegExp(`unknown parameter ${parameter.replace(/=.*/, '\\b')}`),
     `${ADDRESS}?sslmode=require&${parameter}`,
+  ]),
+  ...['keepalives_interval=10', 'keepalives_count=3', 'tcp_user_timeout=20000'].map(
+    (parameter): [string, RegExp, string] => [
+      'DATABASE_URL',
+      RegExp(`\\(Node\\.js cannot set ${parameter.replace(/=.*/, '')}, remove it\\)$`),
+      `${ADDRESS}?${parameter}`,
+    ],
+  ),
+  ...[
+    'channel_binding=always',
+    'target_session_attrs=standby',
+    'target_session_attrs=prefer-standby',
+    'connect_timeout=5s',
+    'keepalives=yes',
+    'keepalives_idle=-1',
+  ].map((parameter): [string, RegExp, string] => [
+    'DATABASE_URL',
+    RegExp(`\\(${parameter.replace('=', ' cannot be ')}\\)$`),
+    `${ADDRESS}?${parameter}`,
   ]),
   ['DATABASE_URL', /\(ENOENT.*\)$/, `${ADDRESS}?sslmode=verify-ca&sslrootcert=/none`],
   [
@@ -383,6 +402,26 @@ describe('DATABASE_URL', () => {
     expect(Object.values(connection?.ssl ?? {})).toContain(ca);
     const utf16 = Buffer.from(`\ufeff${ca}`, 'utf16le');
     expect(rejectionOf({ DATABASE_URL: read(utf16) })).toMatch(/^DATABASE_URL .*text in UTF-8\)$/);
+  });
+
+  test.each<[string, object]>([
+    ['', { keepAlive: true, keepAliveInitialDelayMillis: 30_000, application_name: 'pets' }],
+    ['keepalives=1&keepalives_idle=20', { keepAlive: true, keepAliveInitialDelayMillis: 20_000 }],
+    ['keepalives=0', { keepAlive: false }],
+    ['connect_timeout=1', { connectionTimeoutMillis: 1_000 }],
+    // The lower limit applies. Without a limit, that of the pool does.
+    ['connect_timeout=10', { connectionTimeoutMillis: 2_000 }],
+    ['connect_timeout=0', { connectionTimeoutMillis: 2_000 }],
+    ['application_name=shop', { application_name: 'shop' }],
+    ['channel_binding=disable', { enableChannelBinding: false }],
+    ['channel_binding=prefer', { enableChannelBinding: true }],
+    ['channel_binding=require', { enableChannelBinding: true, requiresChannelBinding: true }],
+    ['target_session_attrs=any', { requiresWrites: false }],
+    ['target_session_attrs=read-write', { requiresWrites: true }],
+    ['target_session_attrs=primary', { requiresWrites: true }],
+  ])('keeps the parameters of libpq for the session: %s', (parameters, expected) => {
+    const { database } = new Settings(PRODUCT, { DATABASE_URL: `${ADDRESS}?${parameters}` });
+    expect(connectionConfig(database.connection ?? {}, database)).toMatchObject(expected);
   });
 
   test('is needed in production without DATA_DIR', () => {

@@ -3,6 +3,7 @@ import type { ClientConfig } from 'pg';
 import { parse, toClientConfig } from 'pg-connection-string';
 import type { EnvironmentReader } from './environment-reader.js';
 import type { Product } from './product.js';
+import { isSessionParameter, readSessionParameters } from './session-parameters.js';
 import { readTextFile } from './text-file.js';
 
 /** The parts of an address, and the parameters that are implemented, with libpq's names. */
@@ -65,7 +66,9 @@ function readConnection(read: EnvironmentReader): ClientConfig | undefined {
     if (!/^postgres(?:ql)?:\/\//.test(address)) throw new Error('another protocol');
     const trustsSystem = SYSTEM_AUTHORITIES.test(address);
     const options = parse(address.replace(SYSTEM_AUTHORITIES, ''), { useLibpqCompat: true });
-    const name = Object.keys(options).find((key) => !PARAMETERS.test(key));
+    const name = Object.keys(options).find(
+      (key) => !PARAMETERS.test(key) && !isSessionParameter(key),
+    );
     // Text that is no name may be a part of a password.
     if (name !== undefined) throw new Error(`unknown parameter ${/^\w+$/.exec(name)?.[0] ?? ''}`);
     if (typeof options.ssl === 'string') throw new Error('unknown value of ssl, use sslmode');
@@ -82,8 +85,9 @@ function readConnection(read: EnvironmentReader): ClientConfig | undefined {
     if (/\D/.test(port) || Number(port) > 65_535) throw new Error(`invalid port ${port}`);
     for (const [name, part] of Object.entries(TLS_FILES))
       if (rest[name] && ssl) Object.assign(ssl, { [part]: readTextFile(rest[name]) });
+    const session = readSessionParameters(options);
     // pg reads PGPASSWORD and PGPASSFILE if there is no password.
-    return { ...toClientConfig(options), password: options.password || password };
+    return { ...toClientConfig(options), ...session, password: options.password || password };
   } catch (error) {
     const expected = `an address such as postgres://user:password@host:5432/database (${(error as Error).message})`;
     return read.reject('DATABASE_URL', expected);

@@ -1,9 +1,17 @@
 import pg, { type ClientConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { DatabaseSettings } from '../config/database-settings.js';
+import type { SessionConfig } from '../config/session-parameters.js';
 import { PgClient, type PgClientConfig } from './pipelining/pg-client.js';
 import { columnTypes } from './pipelining/statement-batch.js';
 import { BoundedPool, type BoundedPoolConfig } from './pools/bounded-pool.js';
+
+/**
+ * Networks forget a connection that is idle: load balancers and address translators in the cloud after four
+ * minutes and more. So the pool closes it before, and the system sends keepalives on one that waits.
+ */
+const MAX_IDLE_MS = 50_000;
+const KEEPALIVE_AFTER_MS = 30_000;
 
 /** The client waits this much longer than the server's limit, so that its error arrives first. */
 const CLIENT_TIMEOUT_MARGIN_MS = 250;
@@ -15,28 +23,29 @@ const CLIENT_TIMEOUT_MARGIN_MS = 250;
  * @param purpose follows the name of the database in pg_stat_activity
  */
 export function connectionConfig(
-  connection: ClientConfig,
+  connection: SessionConfig,
   settings: DatabaseSettings,
   purpose = '',
 ): BoundedPoolConfig & PgClientConfig {
-  const { statementTimeoutMs, progressLimitMs } = settings;
+  const { statementTimeoutMs, progressLimitMs, poolWaitMs } = settings;
+  const { connectTimeoutMs = poolWaitMs } = connection;
   const serverSettings = {
     statement_timeout: progressLimitMs === undefined ? statementTimeoutMs : 0,
     lock_timeout: settings.lockTimeoutMs,
     idle_in_transaction_session_timeout: 2 * (progressLimitMs ?? statementTimeoutMs),
   };
   return {
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEPALIVE_AFTER_MS,
     ...connection,
     types: columnTypes,
-    application_name: `${settings.name} ${purpose}`.trim(),
-    keepAlive: true,
-    connectionTimeoutMillis: settings.poolWaitMs,
+    application_name: `${connection.application_name ?? settings.name} ${purpose}`.trim(),
+    connectionTimeoutMillis: Math.min(poolWaitMs, connectTimeoutMs),
     ...(progressLimitMs === undefined
       ? { responseTimeoutMs: statementTimeoutMs + CLIENT_TIMEOUT_MARGIN_MS }
       : { progressLimitMs }),
     max: settings.poolSize,
-    // A connection stays open.
-    idleTimeoutMillis: 0,
+    idleTimeoutMillis: MAX_IDLE_MS,
     maxWaiting: settings.queueSize,
     Client: PgClient,
     // The pool waits for it.

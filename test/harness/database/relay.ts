@@ -4,6 +4,8 @@ import { closeBeforeDatabases } from './database.js';
 
 interface Connection {
   client: Socket;
+  /** Whether the network has forgotten it: nothing arrives, and neither end is told. */
+  isForgotten: boolean;
   /** Responses of the server that are withheld. */
   held: Buffer[];
 }
@@ -19,7 +21,7 @@ export class Relay {
   /** How many connections there were so far. */
   accepted = 0;
 
-  private constructor(private readonly target: URL) {}
+  private constructor(private target: URL) {}
 
   static async open(url: string): Promise<Relay> {
     const relay = new Relay(new URL(url));
@@ -58,6 +60,21 @@ export class Relay {
     });
   }
 
+  /** How many connections are open. */
+  get open(): number {
+    return this.connections.size;
+  }
+
+  /** Forgets the connections that are open, as a load balancer does that drops idle ones silently. */
+  forget(): void {
+    for (const connection of this.connections) connection.isForgotten = true;
+  }
+
+  /** Leads new connections to another server, as a name does after a failover. */
+  leadTo(url: string): void {
+    this.target = new URL(url);
+  }
+
   /** Withholds the responses of the server. */
   hold(): void {
     this.isHeld = true;
@@ -87,7 +104,7 @@ export class Relay {
   private pass(client: Socket): void {
     this.accepted++;
     const server = connectTo(this.target);
-    const connection: Connection = { client, held: [] };
+    const connection: Connection = { client, isForgotten: false, held: [] };
     this.connections.add(connection);
     for (const socket of [client, server]) {
       socket.on('error', () => undefined);
@@ -98,10 +115,12 @@ export class Relay {
       });
     }
     client.on('data', (chunk) => {
+      if (connection.isForgotten) return;
       this.sent.push(chunk);
       server.write(chunk);
     });
     server.on('data', (chunk) => {
+      if (connection.isForgotten) return;
       for (const watch of this.watchers) watch(chunk);
       if (this.isHeld) connection.held.push(chunk);
       else client.write(chunk);

@@ -1,10 +1,19 @@
-import { chownSync, mkdtempSync, rmSync } from 'node:fs';
+import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findPostgresPrograms } from '../../harness/database/postgres-programs.js';
 import { PostgresServer, USER } from '../../harness/database/postgres-server.js';
 import { createCertificate, hasOpenssl } from '../../harness/processes/certificate.js';
+import { Cli } from '../../harness/processes/command.js';
 import { startBuiltService } from '../../harness/service/service.js';
+
+/** Roles, and how PostgreSQL authenticates them. */
+const ROLES = [
+  ['postgres', 'trust'],
+  ['role_scram', 'scram-sha-256'],
+  ['role_md5', 'md5'],
+  ['role_password', 'password'],
+] as const;
 
 const programs = findPostgresPrograms();
 const folder = mkdtempSync(join(tmpdir(), 'pets-tls-'));
@@ -24,7 +33,11 @@ afterAll(() => rmSync(folder, { recursive: true }));
       for (const path of [folder, files.key]) chownSync(path, USER.uid, USER.gid);
     }
     const { certificate: ssl_cert_file, key: ssl_key_file } = files;
-    server = await PostgresServer.create(programs!, { ssl: 'on', ssl_cert_file, ssl_key_file });
+    const hba_file = join(folder, 'pg_hba.conf');
+    const rules = ROLES.map(([role, method]) => `host all ${role} all ${method}\n`);
+    writeFileSync(hba_file, rules.join(''));
+    const settings = { ssl: 'on', ssl_cert_file, ssl_key_file, hba_file };
+    server = await PostgresServer.create(programs!, settings);
   });
   afterAll(() => server.remove());
 
@@ -46,5 +59,28 @@ afterAll(() => rmSync(folder, { recursive: true }));
     } finally {
       await service.stop();
     }
+  });
+
+  test('channel_binding=require connects only with channel binding', async () => {
+    for (const [role, method] of ROLES.slice(1)) {
+      const encryption = method === 'md5' ? 'md5' : 'scram-sha-256';
+      await server.query(
+        `SET password_encryption = '${encryption}'; CREATE ROLE ${role} SUPERUSER LOGIN PASSWORD 'secret'`,
+      );
+    }
+    const status = async (role: string, parameters: string) => {
+      const url = new URL(`${server.url}?${parameters}`);
+      Object.assign(url, { username: role, password: 'secret' });
+      const { code, stderr } = await new Cli({ DATABASE_URL: url.href }).run('db', 'status');
+      return code === 0 ? 'connected' : stderr;
+    };
+    const required = 'sslmode=require&channel_binding=require';
+    expect(await status('role_scram', required)).toBe('connected');
+    const rejected = expect.stringContaining('the server offers no channel binding');
+    for (const role of ['role_md5', 'role_password', 'postgres']) {
+      expect(await status(role, 'sslmode=require&channel_binding=prefer')).toBe('connected');
+      expect(await status(role, required)).toEqual(rejected);
+    }
+    expect(await status('role_scram', 'channel_binding=require')).toEqual(rejected);
   });
 });

@@ -5,6 +5,7 @@
 import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import pg from 'pg';
+import type { SessionConfig } from '../../config/session-parameters.js';
 import { StartError } from '../../errors/start-error.js';
 import { traceStatement } from '../../tracing/spans.js';
 import {
@@ -19,7 +20,7 @@ import {
 const RUN_AGAIN = /^(?:0A000|22|26000|40P01|42|XX000)/;
 
 /** pg's configuration with options of PgClient. */
-export interface PgClientConfig extends pg.ClientConfig {
+export interface PgClientConfig extends SessionConfig {
   /** How long a response may take; by default without a limit. */
   responseTimeoutMs?: number;
   /** Instead: how long the server may send nothing. A transaction has no other limit then. */
@@ -42,6 +43,12 @@ const SESSION: Readonly<Record<string, string>> = {
 };
 const EQUIVALENT = /^DateStyle=ISO, |^TimeZone=(?:Etc\/)?(?:GMT|UCT|UTC)$|=remote_apply$/;
 
+/** SQLSTATEs of a write that the server cannot do: read-only, no disk space, no memory, an I/O error. */
+const CANNOT_WRITE = /^(?:25006|53100|53200|58030)$/;
+const READ_ONLY = '25006';
+/** Statements that can fail with these states although writes succeed. */
+const READ = /^\s*(?:BEGIN|ROLLBACK|SELECT|SET|SHOW|START)\b/i;
+
 /** Members of pg's Client that its types omit. */
 interface Internals {
   readonly connection: Parameters<Statement['send']>[0] & EventEmitter & { stream: Socket };
@@ -57,16 +64,25 @@ interface Internals {
 export class PgClient extends pg.Client {
   /** Whether statements are prepared in the session (see `startSession`). */
   preparesStatements = true;
+  /** Whether the server was a standby when the session started. */
+  isStandby = false;
+  /** Called with the error of a write that the server cannot do. */
+  onWriteFailed?: (error: Error) => void;
+  /** Called with the tag of each command that has succeeded, such as `INSERT 0 1`. */
+  onCommand?: (tag: string) => void;
   private readonly prepared: PreparedStatements = new Map();
 
-  constructor(config: PgClientConfig) {
+  constructor(private readonly config: PgClientConfig) {
     super(config);
     const { responseTimeoutMs = 0, progressLimitMs } = config;
+    const { connection } = this.internals;
+    if (config.requiresChannelBinding) this.requireChannelBinding();
+    connection.on('commandComplete', ({ text }: { text: string }) => this.onCommand?.(text));
     // Waiting statements get the error. Without a listener, the event would end the process.
     this.on('error', () => undefined);
     // The socket has one timer. pg's `query_timeout` would set one per statement.
     this.once('connect', () => {
-      const { stream } = this.internals.connection;
+      const { stream } = connection;
       stream.setTimeout(progressLimitMs ?? responseTimeoutMs).on('timeout', () => {
         if (!this.internals.readyForQuery)
           this.abandon(progressLimitMs === undefined ? undefined : noProgress());
@@ -84,6 +100,7 @@ export class PgClient extends pg.Client {
     const send = () => query({ name, text }, values);
     const again = (error: Error) => (this.runsAgain(error, name) ? send() : Promise.reject(error));
     const result = traceStatement(text, () => (isOne ? send().catch(again) : send()));
+    result.catch((error: unknown) => this.noteFailure(error as Error, text));
     return done ? void result.then((rows) => done(null, rows), done) : result;
   }) as pg.Client['query'];
 
@@ -92,12 +109,12 @@ export class PgClient extends pg.Client {
    * another session, where neither settings nor prepared statements of this connection exist. The
    * process number that it reports is its own. Nothing is changed or prepared there.
    *
-   * @throws StartError if a setting of that session, or the encoding of the database, does not fit
+   * @throws StartError if a setting of that session, the encoding of the database, or a standby does not fit
    */
   async startSession(limits: Readonly<Record<string, string | number>>): Promise<void> {
     const settings = JSON.stringify({ ...limits, ...SESSION });
     const sql = `
-      SELECT key, own, CASE WHEN own AND key <> 'server_encoding' THEN set_config(key, value, false)
+      SELECT key, own, pg_is_in_recovery() AS standby, CASE WHEN own AND key <> 'server_encoding' THEN set_config(key, value, false)
                             ELSE current_setting(key) END AS value
         FROM json_each_text($1), (SELECT pg_backend_pid() = $2 AS own) AS session`;
     this.preparesStatements = false;
@@ -106,7 +123,11 @@ export class PgClient extends pg.Client {
       if (value === (SESSION[key] ?? value) || EQUIVALENT.test(`${key}=${value}`)) continue;
       throw new StartError(`${key} must be ${SESSION[key]}, but is ${value}`);
     }
-    this.preparesStatements = (rows[0] as { own: boolean }).own;
+    const { own, standby } = rows[0] as { own: boolean; standby: boolean };
+    if (standby && this.config.requiresWrites)
+      throw new StartError('target_session_attrs needs a primary, but the server is a standby');
+    this.isStandby = standby;
+    this.preparesStatements = own;
   }
 
   /** Runs statements as one transaction. */
@@ -116,7 +137,11 @@ export class PgClient extends pg.Client {
     const batch = new StatementBatch(statements, prepared, (error, failed) => {
       if (failed && !again.includes(failed) && this.runsAgain(error as Error, failed.name))
         this.run(statements, done, [...again, failed]);
-      else done(error, failed);
+      else {
+        // A commit fails without a statement.
+        if (error) this.noteFailure(error, failed?.text);
+        done(error, failed);
+      }
     });
     super.query(batch as unknown as pg.Submittable);
   }
@@ -142,6 +167,26 @@ export class PgClient extends pg.Client {
     Reflect.deleteProperty(this.internals.connection.parsedStatements, name);
     this.prepared.delete(name);
     return this.getTransactionStatus() === 'I';
+  }
+
+  private noteFailure(error: Error & { code?: string }, text = ''): void {
+    const { code = '' } = error;
+    if (!CANNOT_WRITE.test(code)) return;
+    if (code === READ_ONLY || !READ.test(text)) this.onWriteFailed?.(error);
+  }
+
+  /** Closes the connection before the password is sent, unless channel binding protects it. */
+  private requireChannelBinding(): void {
+    const { connection } = this.internals;
+    let isBound = false;
+    const close = (): void => this.abandon(new Error('the server offers no channel binding'));
+    connection.prependListener('authenticationSASL', (message: { mechanisms: string[] }) => {
+      isBound = message.mechanisms.includes('SCRAM-SHA-256-PLUS');
+      if (!isBound) close();
+    });
+    for (const event of ['CleartextPassword', 'MD5Password'])
+      connection.prependListener(`authentication${event}`, close);
+    connection.prependListener('authenticationOk', () => isBound || close());
   }
 
   private get internals(): Internals {
