@@ -1,6 +1,6 @@
 #!/bin/sh
 # backup.sh FOLDER [DAYS] [DATABASE]: dumps the database to a file of the folder, and removes the dumps that are older than DAYS (14).
-# The variables of PostgreSQL (PGHOST, PGPASSFILE, …) say where it is.
+# The variables of PostgreSQL (PGHOST, PGUSER, PGPASSWORD, …) say where it is, and which role reads it: the owner of the tables is enough.
 set -eu
 folder=$1
 days=${2:-14}

@@ -31,11 +31,13 @@ import {
   inheritedEnvironment,
   startBuiltService,
 } from '../../harness/service/service.js';
+import { readProjectFile } from '../../harness/stack/compose-file.js';
 
 // Every block of commands of a page is run here, word for word, or listed here with the reason. test/pets/system/pages.test.ts runs the
 // blocks that need the animals. Only the words in capitals that a page explains (REPOSITORY, DUMP) and passwords (…) are replaced.
 
 const ROOT = resolve(__dirname, '../../..');
+const OPERATIONS = readProjectFile('docs/operations.md');
 
 const used = new Set<CommandBlock>(Object.values(ANIMAL_BLOCKS));
 
@@ -71,18 +73,19 @@ const NOT_RUN: Record<string, [page: string, start: string][]> = {
   ],
   [MACHINE]: [
     ['deploy/patroni/README.md', 'apt-get install'],
-    ['deploy/systemd/README.md', 'install -d -m 700 /etc'],
-    ['deploy/systemd/README.md', 'useradd --system --create-home --shell /bin/bash pets-operator'],
+    ['deploy/systemd/README.md', 'groupadd --system pets-operators'],
+    ['deploy/systemd/README.md', 'useradd --create-home --shell /bin/bash --groups'],
     ['deploy/systemd/README.md', 'cp /opt/animal-adoption-store'],
     ['deploy/systemd/README.md', 'for port in'],
     ['docs/database.md', '# As a superuser of PostgreSQL'],
-    ['docs/operations.md', 'install -d -m 700 -o postgres /var/backups'],
+    ['docs/operations.md', 'useradd --system pets-backup'],
   ],
   '.ci/run runs it, with layers in memory over the folders that it writes to': [
     ['deploy/systemd/README.md', 'useradd --system --create-home --shell /bin/bash pets-build'],
   ],
   [SETTINGS]: [
-    ['deploy/systemd/README.md', 'DATABASE_URL='],
+    ['deploy/systemd/README.md', 'DATABASE_URL=postgres://pets_service'],
+    ['deploy/systemd/README.md', 'DATABASE_URL=postgres://pets_owner'],
     ['docs/database.md', 'DATABASE_URL=postgres://pets_service'],
     ['docs/redis.md', 'cluster-enabled yes'],
     ['docs/settings.md', 'DATABASE_URL='],
@@ -117,8 +120,9 @@ const operators = {
   leak: block('SECURITY.md', 'pets keys inspect -'),
 };
 const server = {
-  createRoles: block('docs/database.md', '# As a superuser, in the folder'),
+  createRoles: block('docs/database.md', '# As a superuser (with'),
   migrate: block('docs/database.md', 'DATABASE_URL=postgres://pets_owner'),
+  restoreToNew: block('docs/operations.md', 'createdb --encoding=UTF8'),
   restore: block('docs/operations.md', 'dropdb --if-exists restored'),
   rename: block('docs/operations.md', 'old=pets_before'),
 };
@@ -225,57 +229,68 @@ describeWithAnyRedis('docs/commands.md, docs/runbook.md and SECURITY.md', () => 
 
 const postgres = findPostgresPrograms();
 
-(postgres === undefined ? test.skip : test)(
-  'docs/database.md and docs/operations.md › a backup takes the old name, and replicas use it without a restart',
-  async () => {
-    const running = await PostgresServer.create(postgres!, { fsync: 'off' });
-    try {
-      const { hostname: PGHOST, port: PGPORT } = new URL(running.url);
-      const env = {
-        ...inheritedEnvironment(),
-        PGHOST,
-        PGPORT,
-        PGUSER: 'postgres',
-        PGCONNECT_TIMEOUT: '5',
-        PATH: pathWith({ pets: `exec node ${PROGRAM} "$@"` }),
-      };
-      const shell = openShell(ROOT, env);
-      const passwords = 'owner\nowner\nservice\nservice\n';
-      await shell.run(server.createRoles, server.createRoles.code, passwords);
-      const address = (text: string) => text.replace('…@db:5432', `x@${PGHOST}:${PGPORT}`);
-      await shell.run(server.migrate, address(server.migrate.code));
+/** The commands need no superuser. This is the administrator of a managed server. */
+const ADMINISTRATOR = 'admin';
+const PASSWORDS = 'owner\nowner\nservice\nservice\n';
 
-      const storeOf = (role: string) => `postgres://${role}@${PGHOST}:${PGPORT}/pets`;
+/** Starts a server, and returns it with a shell of its administrator in the folder of the project. */
+async function startServer() {
+  const running = await PostgresServer.create(postgres!, { fsync: 'off' });
+  await running.query(`CREATE ROLE ${ADMINISTRATOR} LOGIN CREATEROLE CREATEDB`);
+  const { hostname, port } = new URL(running.url);
+  const shell = openShell(ROOT, {
+    ...inheritedEnvironment(),
+    PGHOST: hostname,
+    PGPORT: port,
+    PGUSER: ADMINISTRATOR,
+    PGCONNECT_TIMEOUT: '5',
+    PATH: pathWith({ pets: `exec node ${PROGRAM} "$@"` }),
+  });
+  const storeOf = (role: string) => `postgres://${role}@${hostname}:${port}/pets`;
+  const startReplica = () =>
+    startBuiltService({ DATABASE_URL: storeOf('pets_service'), MIGRATE_ON_START: 'false' });
+  return { running, shell, storeOf, startReplica };
+}
+
+async function namesOf(client: ApiClient): Promise<string[] | number> {
+  const { status, json } = await client.get('/v1/items');
+  return status === 200 ? (json as { name: string }[]).map(({ name }) => name) : status;
+}
+
+(postgres === undefined ? test.skip : test)(
+  'docs/database.md and docs/operations.md › a backup replaces a database that replicas use, and moves to a new server',
+  async () => {
+    const { running, shell, storeOf, startReplica } = await startServer();
+    const started = [running];
+    try {
+      await shell.run(server.createRoles, server.createRoles.code, PASSWORDS);
+      const own = server.migrate.code.replace(/postgres:\S+/, storeOf('pets_owner'));
+      await shell.run(server.migrate, own);
+
       const issue = 'pets keys issue --owner a --plan pro --json 2>/dev/null';
       const issued = await shell.run('issue', `DATABASE_URL=${storeOf('pets_owner')} ${issue}`);
       const { key } = JSON.parse(issued) as { key: string };
-      for (let count = 0; count < 2; count += 1) {
-        const settings = { DATABASE_URL: storeOf('pets_service'), MIGRATE_ON_START: 'false' };
-        services.push(await startBuiltService(settings));
-      }
+      for (let count = 0; count < 2; count += 1) services.push(await startReplica());
       const clients = services.map((service) => new ApiClient(service, key));
       const add = (name: string) => clients[0]!.post('/v1/items', { name, categoryId: 1 });
-      const names = async (client: ApiClient) => {
-        const { status, json } = await client.get('/v1/items');
-        return status === 200 ? (json as { name: string }[]).map(({ name }) => name) : status;
-      };
 
       expect(await add('Before')).toMatchObject({ status: 201 });
       const dumps = temporaryFolder();
       const old = join(dumps, 'pets-2020-01-01T03-00-00Z.dump');
       fs.writeFileSync(old, '');
       fs.utimesSync(old, 0, 0);
-      await shell.run('deploy/postgres/backup.sh', `sh deploy/postgres/backup.sh ${dumps} 14`);
+      const backup = `PGUSER=pets_owner sh deploy/postgres/backup.sh ${dumps} 14`;
+      await shell.run('deploy/postgres/backup.sh', backup);
       const [dump = '', ...others] = fs.readdirSync(dumps);
       expect([dump, ...others]).toEqual([expect.stringMatching(/^pets-20\d\d-.+Z\.dump$/)]);
       expect(await add('After')).toMatchObject({ status: 201 });
-      for (const client of clients) expect(await names(client)).toEqual(['Before', 'After']);
+      for (const client of clients) expect(await namesOf(client)).toEqual(['Before', 'After']);
 
       await shell.run(server.restore, server.restore.code.replace('DUMP', join(dumps, dump)));
       await shell.run(server.rename);
       for (const client of clients) {
-        await until(async () => Array.isArray(await names(client)));
-        expect(await names(client)).toEqual(['Before']);
+        await until(async () => Array.isArray(await namesOf(client)));
+        expect(await namesOf(client)).toEqual(['Before']);
       }
       expect(await add('New')).toMatchObject({ status: 201, json: { id: 2 } });
 
@@ -284,17 +299,33 @@ const postgres = findPostgresPrograms();
       await shell.run(server.restore, server.restore.code.replace('DUMP', join(dumps, dump)));
       await shell.run(server.rename);
       for (const client of clients) {
-        await until(async () => Array.isArray(await names(client)));
-        expect(await names(client)).toEqual(['Before']);
+        await until(async () => Array.isArray(await namesOf(client)));
+        expect(await namesOf(client)).toEqual(['Before']);
       }
       const kept = `psql --tuples-only --csv --dbname=postgres --command="SELECT datname, datallowconn FROM pg_database WHERE datname LIKE 'pets%' ORDER BY 1"`;
       expect(await shell.run('kept', kept)).toMatch(
         /^pets,t\npets_before_\d+,t\npets_before_\d+,t\n$/,
       );
+
+      // Without the right to create databases, into the database itself.
+      expect(await add('Too much')).toMatchObject({ status: 201 });
+      await stopServices();
+      await running.query(`ALTER ROLE ${ADMINISTRATOR} NOCREATEDB`);
+      const [, clean = ''] = /`(pg_restore --clean [^`]+)`/.exec(OPERATIONS) ?? [];
+      await shell.run('pg_restore --clean', clean.replace('DUMP', join(dumps, dump)));
+      services.push(await startReplica());
+      expect(await namesOf(new ApiClient(services[0]!, key))).toEqual(['Before']);
+
+      const other = await startServer();
+      started.push(other.running);
+      const code = server.restoreToNew.code.replace('DUMP', join(dumps, dump));
+      await other.shell.run(server.restoreToNew, code, PASSWORDS);
+      services.push(await other.startReplica());
+      expect(await namesOf(new ApiClient(services[1]!, key))).toEqual(['Before']);
     } finally {
       await endShells();
       await stopServices();
-      await running.remove();
+      for (const each of started) await each.remove();
     }
   },
   120_000,

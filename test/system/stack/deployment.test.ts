@@ -71,6 +71,22 @@ test.each(EXAMPLES)('%s gives a replica valid settings, and time to stop', (_, g
   expect(stop * 1000).toBeGreaterThan(server.shutdownDelayMs + server.shutdownGraceMs);
 });
 
+test('the pages create each file, user and group that the units and the command of deploy/systemd need', () => {
+  const page = readProjectFile('deploy/systemd/README.md');
+  const backup = readProjectFile('deploy/systemd/animal-adoption-store-backup.service');
+  const pages = page + readProjectFile('docs/operations.md');
+  const files = (page + backup + unit).matchAll(/\/etc\/animal-adoption-store\/[\w.-]+/g);
+  const created = pages.matchAll(
+    /(?:\/dev\/stdin |Create `)(\/etc\/animal-adoption-store\/[\w.-]+)/g,
+  );
+  expect(new Set(Array.from(created, ([, file]) => file))).toEqual(
+    new Set(Array.from(files, ([file]) => file)),
+  );
+  const accounts = (pages + backup).matchAll(/(?:^User=|-[og] )(pets-[\w-]+)/gm);
+  for (const [, name = ''] of accounts)
+    expect(pages).toMatch(RegExp(`^ *(?:useradd|groupadd) --system ${name}$`, 'm'));
+});
+
 test('deploy/haproxy.cfg sends a replica more requests than it admits, and waits longer than it takes', () => {
   const { bounds, database } = new Settings(PRODUCT, {});
   expect(Number(preset('REQUESTS_PER_REPLICA'))).toBeGreaterThan(bounds.maxRequestsInProgress);

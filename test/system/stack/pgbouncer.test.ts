@@ -154,6 +154,13 @@ const statements = [...section.matchAll(/--command="([^"]*)"/g)].map(([, sql = '
     await client.end();
   });
 
+  test('the file of users can have the password, because a managed server does not show the secret', async () => {
+    writeFileSync(join(folder, 'userlist.txt'), `"pets_service" "${PASSWORD}"\n`);
+    await stopPooler();
+    await startPooler();
+    await until(async () => (await clients[0]!.get('/v1/items')).status === 200);
+  });
+
   describe('with settings of the role', () => {
     /** Lets PgBouncer open new sessions. */
     async function setRole(name: string, value: string): Promise<void> {
