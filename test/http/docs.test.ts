@@ -10,7 +10,7 @@ const BUNDLE = '/docs/swagger-ui-bundle.js';
 const FILES: [path: string, mediaType: string][] = [
   [BUNDLE, 'text/javascript; charset=utf-8'],
   ['/docs/swagger-ui.css', 'text/css; charset=utf-8'],
-  ['/docs/index.css', 'text/css; charset=utf-8'],
+  ['/docs/page.css', 'text/css; charset=utf-8'],
   ['/docs/start-swagger-ui.js', 'text/javascript; charset=utf-8'],
   ['/docs/favicon-32x32.png', 'image/png'],
 ];

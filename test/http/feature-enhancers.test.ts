@@ -26,7 +26,7 @@ describe('APP_GUARD and APP_INTERCEPTOR of a feature', () => {
   it('an interceptor wraps the results of features, and not the pages of the platform', async () => {
     const get = (path: string) => store.api.get(path, { 'X-Wrap': 'yes' });
     expect((await get('/v1/wares/a')).json).toEqual({ data: { ware: 'a' } });
-    for (const path of ['/openapi.json', '/openapi.yaml', '/docs', '/docs/index.css'])
+    for (const path of ['/openapi.json', '/openapi.yaml', '/docs', '/docs/page.css'])
       expect((await get(path)).text).toBe((await store.api.get(path)).text);
     expect((await get('/health/live')).json).toMatchObject({ status: 'ok' });
     expect((await get('/health/ready')).json).toMatchObject({ status: 'ok' });

@@ -1,3 +1,4 @@
+import { VERSION } from '../../src/platform/config/version.js';
 import { PRODUCT } from '../../src/product.js';
 import { Chromium, findChromium } from '../harness/processes/chromium.js';
 import { createItems, createOwner } from '../harness/database/factories.js';
@@ -16,7 +17,7 @@ const operation = (id: string): string => `#operations-Items-ItemsController_${i
 const TEXTS = [
   'header p',
   '.info .renderedMarkdown p',
-  '.response-summary td',
+  '.response[data-code] .response-col_status',
   '.opblock-deprecated .opblock-summary-method',
   '.opblock-summary-path__deprecated',
 ];
@@ -93,35 +94,57 @@ const TEXTS = [
     expect(JSON.parse(body)).toHaveLength(3);
   });
 
-  it('shows each error and header of an operation once, on a short page', async () => {
+  it('shows the version of the service beside that of the API, and what to paste into Authorize', async () => {
+    const version = await browser.evaluate(
+      `document.querySelector('.info .version').innerText.trim()`,
+    );
+    const { info } = (await Description.of(service)).document;
+    expect(version).toBe(`API ${info.version}, service ${VERSION}`);
+    await browser.click('.auth-wrapper .authorize');
+    await browser.waitFor('.auth-container');
+    const dialog = await browser.evaluate(`document.querySelector('.auth-container').innerText`);
+    expect(dialog).toContain('enter it without Bearer');
+    await browser.click('.auth-btn-wrapper .btn-done');
+  });
+
+  it('shows an open operation on two screens, each error in a line with its code', async () => {
     await browser.open(`${origin}/docs`);
     await open('list');
-    const [height, ...tables] = await browser.evaluate<[number, ...string[][]]>(`[
-      document.documentElement.scrollHeight,
-      ...[...document.querySelectorAll('.response-summary')].map((table) =>
-        [...table.rows].map((row) => [...row.cells].map((cell) => cell.innerText).join(' | '))),
-    ]`);
-    expect(height).toBeLessThanOrEqual(2_500);
+    expect(await browser.evaluate('document.documentElement.scrollHeight')).toBeLessThan(2_500);
+    const shown = await browser.evaluate<Record<string, [text: string, height: number]>>(`
+      Object.fromEntries([...document.querySelectorAll('.response[data-code]')].map((row) =>
+        [row.dataset.code, [row.innerText, row.offsetHeight]]))`);
     const description = await Description.of(service);
-    const responses = Object.values(description.operation('GET /items').responses).map((response) =>
-      description.resolved(response),
-    );
-    const examples = responses.flatMap(({ content }) =>
-      Object.values(content?.['application/json']?.examples ?? {}),
-    );
-    const errors = examples.map(
-      ({ value }) => value as { status: number; code: string; message: string },
-    );
-    expect(tables[0]?.toSorted()).toEqual(
-      ['Status | Code | When']
-        .concat(errors.map(({ status, code, message }) => `${status} | ${code} | ${message}`))
-        .toSorted(),
-    );
-    const headers = new Set(responses.flatMap((response) => Object.keys(response.headers)));
-    expect(tables[1]?.map((row) => row.split(' | ', 1)[0])).toEqual(['Name', ...headers]);
-    expect(tables[1]).toContain(
-      'Retry-After | The number of seconds to wait. | integer | 429, 503',
-    );
+    const { responses } = description.operation('GET /items');
+    expect(Object.keys(shown).toSorted()).toEqual(Object.keys(responses).toSorted());
+    for (const [status, response] of Object.entries(responses)) {
+      const { content } = description.resolved(response);
+      const [code, ...others] = Object.keys(content?.['application/json']?.examples ?? {});
+      const [text, height] = shown[status] ?? ['', 0];
+      if (code === undefined) continue;
+      for (const each of [`"code": "${code}"`, ...others]) expect(text).toContain(each);
+      expect(height).toBeLessThan(50);
+    }
+  });
+
+  it('fits the screen of a phone', async () => {
+    const screen = { width: 390, height: 844, deviceScaleFactor: 1, mobile: true };
+    await browser.call('Emulation.setDeviceMetricsOverride', screen);
+    await open('get');
+    await browser.click('.auth-wrapper .authorize');
+    await browser.waitFor('.auth-container');
+    const [width, ...outside] = await browser.evaluate<[number, ...string[]]>(`(() => {
+      const isOutside = (element, card) =>
+        element.getBoundingClientRect().right > card.getBoundingClientRect().right + 1;
+      const cards = [...document.querySelectorAll('.info, .opblock, .models, .modal-ux')];
+      const outside = cards.flatMap((card) => [...card.querySelectorAll(':not(pre *)')]
+        .filter((element) => isOutside(element, card))
+        .map((element) => card.className + ': ' + element.outerHTML.slice(0, 80)));
+      return [document.documentElement.scrollWidth, ...outside];
+    })()`);
+    await browser.click('.auth-btn-wrapper .btn-done');
+    await browser.call('Emulation.clearDeviceMetricsOverride');
+    expect({ width, outside }).toEqual({ width: 390, outside: [] });
   });
 
   it('sends and shows 64-bit integers exactly', async () => {

@@ -6,7 +6,7 @@ export const PUBLIC_PATHS: readonly string[] = [
   '/docs',
   '/docs/',
   '/docs/favicon-32x32.png',
-  '/docs/index.css',
+  '/docs/page.css',
   '/docs/start-swagger-ui.js',
   '/docs/swagger-ui-bundle.js',
   '/docs/swagger-ui.css',

@@ -7,6 +7,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import { Public } from '../request/public.decorator.js';
 import type { Product } from '../../config/product.js';
 import { Settings } from '../../config/settings.js';
+import { VERSION } from '../../config/version.js';
 import type { Request, Response } from '../request/request.js';
 import { sendBody } from '../response/send-json.js';
 import { InterfaceVersions } from '../routing/interface-versions.js';
@@ -14,14 +15,11 @@ import { DemoKey } from './demo-key.js';
 import { InterfaceDescription } from './interface-description.js';
 
 const { resolve } = createRequire(import.meta.url);
-const START = 'start-swagger-ui.js';
-const FILES = [
-  'favicon-32x32.png',
-  'index.css',
-  'swagger-ui.css',
-  'swagger-ui-bundle.js',
-  START,
-].map((name) => `docs/${name}`);
+/** The files of the folder `browser`. The others are those of Swagger UI. */
+const OWN_FILES = ['page.css', 'start-swagger-ui.js'];
+const FILES = ['favicon-32x32.png', 'swagger-ui.css', 'swagger-ui-bundle.js', ...OWN_FILES].map(
+  (name) => `docs/${name}`,
+);
 const DESCRIPTIONS = ['openapi.json', 'openapi.yaml'];
 const REDIRECTS = ['/', 'docs{/}'];
 /** Swagger UI's style sheet has `data:` icons, and the page sends requests to the base addresses. */
@@ -86,11 +84,12 @@ export class DocumentationController {
 }
 
 function compressed(name: string): Buffer {
-  const isOurs = name === START;
   // Tests can run the sources, where it is not compiled: it has the extension of this file.
   const source = name.replace(/\.js$/, extname(import.meta.url));
   const url = new URL(`./browser/${source}`, import.meta.url);
-  return gzipSync(readFileSync(isOurs ? url : resolve(`swagger-ui-dist/${name}`)));
+  return gzipSync(
+    readFileSync(OWN_FILES.includes(name) ? url : resolve(`swagger-ui-dist/${name}`)),
+  );
 }
 
 /** Returns the page. Its URLs are relative to /docs, so that a proxy can add a path prefix. */
@@ -108,9 +107,9 @@ function docsPage(product: Product, demoKey = ''): string {
   <title>${title}: interface</title>
   <link rel="icon" href="docs/favicon-32x32.png">
   <link rel="stylesheet" href="docs/swagger-ui.css">
-  <link rel="stylesheet" href="docs/index.css">
+  <link rel="stylesheet" href="docs/page.css">
   <header class="swagger-ui"><div class="wrapper"><p class="pt3">${notice}</p></div></header>
-  <main id="swagger-ui" data-key="${demoKey}"></main>
+  <main id="swagger-ui" data-key="${demoKey}" data-release="${VERSION}"></main>
   <script src="docs/swagger-ui-bundle.js"></script>
   <script type="module" src="docs/start-swagger-ui.js"></script>
 </html>`;

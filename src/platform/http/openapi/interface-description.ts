@@ -45,6 +45,10 @@ const AFTER_DEPRECATION = [200, 201, 204, 304, 404, 410, 500, 503];
 const CODE_DESCRIPTION =
   'For programs. Features and later releases add codes: handle an unknown one by its status.';
 
+/** Swagger UI shows it above the input of the API key. */
+const API_KEY =
+  'An API key that the operator of the service has issued. In a form, enter it without `Bearer`.';
+
 const PLANS = Object.entries(PLAN_LIMITS).map(([plan, limits]) => {
   const numbers = limits && [limits.perMinute, limits.perDay].map((n) => n.toLocaleString('en-US'));
   return `${plan.charAt(0).toUpperCase()}${plan.slice(1)} ${numbers?.join(' and ') ?? 'custom'}`;
@@ -91,7 +95,7 @@ export class InterfaceDescription {
       .setDescription(serviceDescription(product))
       .setVersion(product.interfaceVersion)
       .setLicense('MIT', 'https://opensource.org/license/mit')
-      .addBearerAuth({ type: 'http', bearerFormat: 'API key' }, 'apiKey')
+      .addBearerAuth({ type: 'http', bearerFormat: 'API key', description: API_KEY }, 'apiKey')
       .addSecurityRequirements('apiKey')
       .addGlobalParameters(REQUEST_HEADERS.requestId, REQUEST_HEADERS.traceParent);
     this.routes = SwaggerModule.createDocument(app, outline.build(), {
