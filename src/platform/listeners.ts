@@ -112,8 +112,7 @@ async function listen(server: Server, prefix: string, port: number, host: string
   } catch (cause) {
     const { code = '', message } = cause as NodeJS.ErrnoException;
     const setting = ['EACCES', 'EADDRINUSE'].includes(code) ? 'PORT' : 'HOST';
-    const advice = code === 'EADDRINUSE' ? `. Set another one: ${prefix}PORT=${port + 1}` : '';
-    throw new StartError(`${prefix}${setting}: ${message}${advice}`, { cause });
+    throw new StartError(`${prefix}${setting}: ${message}`, { cause });
   }
 }
 

@@ -45,7 +45,7 @@ const FAILURES: [title: string, env: () => Environment, line: RegExp][] = [
   [
     'PORT in use',
     () => ({ PORT: String(takenPort) }),
-    /^PORT: listen EADDRINUSE: address already in use 127\.0\.0\.1:\d+\. Set another one: PORT=\d+$/,
+    /^PORT: listen EADDRINUSE: address already in use 127\.0\.0\.1:\d+$/,
   ],
   [
     'HOST of another machine',
