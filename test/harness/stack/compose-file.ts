@@ -6,7 +6,11 @@ import { CORE_SCHEMA, load, mergeTag } from 'js-yaml';
 interface ComposeFile {
   services: Record<
     string,
-    { environment?: Record<string, string | number>; stop_grace_period?: string }
+    {
+      environment?: Record<string, string | number>;
+      stop_grace_period?: string;
+      init?: boolean;
+    }
   >;
 }
 

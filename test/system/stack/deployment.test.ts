@@ -1,3 +1,8 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { load } from 'js-yaml';
 import { PRODUCT } from '../../../src/product.js';
@@ -71,6 +76,80 @@ test.each(EXAMPLES)('%s gives a replica valid settings, and time to stop', (_, g
   expect(stop * 1000).toBeGreaterThan(server.shutdownDelayMs + server.shutdownGraceMs);
 });
 
+test('each container of docker-compose.yml has an init, so that no signal is lost', () => {
+  const without = Object.entries(services).filter(([, { init }]) => init !== true);
+  expect(without.map(([name]) => name)).toEqual([]);
+});
+
+test('the variables of a proxy change nothing between the parts of the service', () => {
+  const files = execFileSync(
+    'git',
+    ['ls-files', 'deploy', 'docs', 'examples', 'scripts', '*.yml'],
+    {
+      cwd: join(__dirname, '../../..'),
+      encoding: 'utf8',
+    },
+  );
+  const lines = files
+    .trim()
+    .split('\n')
+    .filter((file) => /\.(?:md|sh|ya?ml|service|mjs)$/.test(file))
+    .flatMap((file) => readProjectFile(file).split('\n'));
+  const wget = lines.filter((line) => /\bwget\b/.test(line));
+  expect(wget.length).toBeGreaterThan(3);
+  expect(wget.filter((line) => !/wget(?:', '| )-Y(?:', '| )off/.test(line))).toEqual([]);
+  const curl = lines.filter((line) => /\bcurl .*:(?:3000|\$port)\/health/.test(line));
+  expect(curl.length).toBeGreaterThan(1);
+  expect(curl.filter((line) => !line.includes("--noproxy '*'"))).toEqual([]);
+  // Grafana asks Prometheus.
+  expect(services['grafana']?.environment).toMatchObject({
+    NO_PROXY: 'prometheus',
+    no_proxy: 'prometheus',
+  });
+});
+
+const hasIpv6 = Object.values(networkInterfaces())
+  .flat()
+  .some((each) => each?.address === '::1');
+
+(hasIpv6 ? test : test.skip)(
+  'on :: the service has IPv4 and IPv6, and the health check of the image ignores a proxy',
+  async () => {
+    const database = await createDatabase();
+    const proxy = { HTTP_PROXY: 'http://127.0.0.1:1', http_proxy: 'http://127.0.0.1:1' };
+    const env = { ...proxy, NODE_USE_ENV_PROXY: '1' };
+    const service = await startBuiltService({
+      ...env,
+      DATABASE_URL: database.url,
+      HOST: '::',
+      METRICS_HOST: '::',
+    });
+    const [{ metrics } = {}] = service.logs().filter(({ msg }) => msg === 'listening');
+    const { port } = new URL(service.url);
+    for (const host of ['127.0.0.1', '[::1]']) {
+      for (const [to, path] of [
+        [port, '/health/ready'],
+        [new URL(String(metrics)).port, '/metrics'],
+      ]) {
+        const headers = { Connection: 'close' };
+        const [response] = await once(get(`http://${host}:${to}${path}`, { headers }), 'response');
+        expect((response as IncomingMessage).resume().statusCode).toBe(200);
+      }
+    }
+    const [, command = ''] = /^ +CMD (\["node", .*)$/m.exec(readProjectFile('Dockerfile')) ?? [];
+    const [, ...args] = JSON.parse(command) as string[];
+    const check = () =>
+      new Promise((resolve) => {
+        const child = spawn(process.execPath, args, { env: { ...env, PORT: port } });
+        child.on('exit', resolve);
+      });
+    expect(await check()).toBe(0);
+    await service.stop();
+    expect(await check()).toBe(1);
+    await database.close();
+  },
+);
+
 test('the pages create each file, user and group that the units and the command of deploy/systemd need', () => {
   const page = readProjectFile('deploy/systemd/README.md');
   const backup = readProjectFile('deploy/systemd/animal-adoption-store-backup.service');
@@ -120,5 +199,9 @@ test.each(['deploy/alerts.yml', 'deploy/grafana/dashboards/service.json'])(
     );
     const page = readProjectFile('docs/runbook.md');
     expect(alerts.filter((name) => !new RegExp(`^#+ ${name}$`, 'm').test(page))).toEqual([]);
+    const links = readProjectFile(file).matchAll(/runbook_url: .*#(\w+)'$/gm);
+    expect(Array.from(links, ([, anchor]) => anchor)).toEqual(
+      alerts.map((name) => name?.toLowerCase()),
+    );
   },
 );
