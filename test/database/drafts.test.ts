@@ -29,11 +29,11 @@ test('drafts are added in their order, wherever the temporary table has them', a
   await store.transaction(async (manager) => {
     const drafts = new Drafts(manager, store.getMetadata(Note), ['text']);
     await drafts.create();
-    const draft = (line: number, text: string) => ({ line, values: { text } });
+    const draft = (line: number, text: string) => ({ line, values: { text }, empty: [] });
     await drafts.add([draft(2, 'a'), draft(3, 'b')]);
     await drafts.add([draft(5, 'c')]);
     // A changed row is stored behind the others.
-    await manager.query(`UPDATE drafts SET text = 'A' WHERE text = 'a'`);
+    await manager.query(`UPDATE "#drafts" SET text = 'A' WHERE text = 'a'`);
     await drafts.insert();
   });
   const rows = await database.query('SELECT text FROM test_notes ORDER BY id');

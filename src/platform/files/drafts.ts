@@ -4,6 +4,10 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { queryRows } from '../database/sql.js';
 import { parseExact } from '../http/body/parse-json.js';
 import { jsonText } from '../http/response/json-text.js';
+import { inAcceptedLines, type InvalidLine } from './rejected-lines.js';
+
+/** The temporary table. It hides a table of an entity with the same name. */
+const DRAFTS = '"#drafts"';
 
 /** How many rows were added, and the range of their ids. */
 export type AddedRows = Record<'added' | 'firstId' | 'lastId', bigint | null>;
@@ -13,12 +17,9 @@ export interface Draft {
   /** The number of its line. */
   readonly line: number;
   readonly values: object;
-  /** Properties that have an empty cell. */
-  readonly empty?: readonly string[];
+  /** Properties whose cell is empty, or null in JSON. */
+  readonly empty: readonly string[];
 }
-
-/** A line of a file, and why it is invalid. */
-export type InvalidLine = readonly [line: number, reason: string];
 
 /** A row that an update changes: the value of each property before and after it. */
 export interface Difference {
@@ -34,6 +35,7 @@ export class Drafts {
   private readonly columns: EntityMetadata['columns'];
   private readonly id: string;
   private readonly table: string;
+  private lastLine = 0;
 
   /**
    * @param manager of the open transaction, which drops the table
@@ -52,29 +54,53 @@ export class Drafts {
   async create(): Promise<void> {
     await queryRows(
       this.manager,
-      `CREATE TEMP TABLE drafts ON COMMIT DROP AS
+      `CREATE TEMP TABLE ${DRAFTS} ON COMMIT DROP AS
        SELECT 0::bigint AS "#", NULL::text[] AS "#empty", ${this.names()} FROM ${this.table} WITH NO DATA`,
     );
   }
 
+  /** @throws RejectedLines with values that a column cannot store */
   async add(drafts: readonly Draft[]): Promise<void> {
+    const first = drafts[0];
+    const last = drafts.at(-1);
+    if (!first || !last) return;
+    this.lastLine = last.line;
+    await inAcceptedLines(this.manager, this.metadata, [first.line, last.line], (from, to) =>
+      this.addEach(drafts.filter(({ line }) => from <= line && line <= to)),
+    );
+  }
+
+  private async addEach(drafts: readonly Draft[]): Promise<void> {
     const rows = drafts.map(({ line, values, empty }) => {
       const row: Record<string, unknown> = { '#': line, '#empty': empty };
       for (const { databaseName, propertyName } of this.columns)
         row[databaseName] = (values as Record<string, unknown>)[propertyName];
       return row;
     });
-    const sql = 'INSERT INTO drafts SELECT * FROM json_populate_recordset(NULL::drafts, $1)';
+    const sql = `INSERT INTO ${DRAFTS} SELECT * FROM json_populate_recordset(NULL::${DRAFTS}, $1)`;
     await queryRows(this.manager, sql, [jsonText(rows)]);
   }
 
-  /** Adds the drafts to the table of the entity, in their order. A missing value gets its default. */
-  async insert(): Promise<AddedRows> {
+  /**
+   * Adds the drafts to the table of the entity, in their order. A missing value gets its default.
+   *
+   * @throws RejectedLines with those that violate a constraint
+   */
+  insert(): Promise<AddedRows> {
+    return inAcceptedLines(this.manager, this.metadata, [1, this.lastLine], (from, to) =>
+      this.insertLines(from, to),
+    );
+  }
+
+  private async insertLines(from: number, to: number): Promise<AddedRows> {
     const { driver } = this.metadata.dataSource;
     const values = this.columns.map((column) => {
       const name = this.escape(column.databaseName);
       const value = driver.normalizeDefault(column);
-      return value === undefined ? name : `coalesce(${name}, ${value})`;
+      if (value === undefined) return name;
+      const isNull = `${pg.escapeLiteral(column.propertyName)} = ANY("#empty")`;
+      const given = `coalesce(${name}, ${value})`;
+      return column.isNullable ? `CASE WHEN ${isNull} THEN NULL ELSE ${given} END` : given;
     });
     const names = [this.names()];
     // TypeORM sets the first version in its inserts, not as a default of the column.
@@ -87,8 +113,9 @@ export class Drafts {
       this.manager,
       `WITH added AS (
          INSERT INTO ${this.table} (${names.join(', ')})
-         SELECT ${values.join(', ')} FROM drafts ORDER BY "#" RETURNING ${this.id} AS id)
+         SELECT ${values.join(', ')} FROM ${DRAFTS} WHERE "#" BETWEEN $1 AND $2 ORDER BY "#" RETURNING ${this.id} AS id)
        SELECT count(*) AS added, min(id) AS "firstId", max(id) AS "lastId" FROM added`,
+      [from, to],
     );
     return added as AddedRows;
   }
@@ -110,7 +137,7 @@ export class Drafts {
       `SELECT line, string_agg(reason, '; ') AS reason, count(*) OVER () AS total
          FROM (SELECT "#" AS line, 'the id is also in line ' || previous AS reason
                  FROM (SELECT "#", lag("#") OVER (PARTITION BY ${this.id} ORDER BY "#") AS previous
-                         FROM drafts) AS draft
+                         FROM ${DRAFTS}) AS draft
                 WHERE previous IS NOT NULL ${empty.join('')}) AS invalid
         GROUP BY line ORDER BY line LIMIT ${limit}`,
     );
@@ -136,8 +163,18 @@ export class Drafts {
     return { differences, total: Number(rows[0]?.total ?? 0) };
   }
 
-  /** Changes the rows that the drafts differ from. Returns their ids. */
-  async update(): Promise<bigint[]> {
+  /**
+   * Changes the rows that the drafts differ from. Returns their ids.
+   *
+   * @throws RejectedLines with those that violate a constraint
+   */
+  update(): Promise<bigint[]> {
+    return inAcceptedLines(this.manager, this.metadata, [1, this.lastLine], (from, to) =>
+      this.updateLines(from, to),
+    );
+  }
+
+  private async updateLines(from: number, to: number): Promise<bigint[]> {
     const { updateDateColumn, versionColumn } = this.metadata;
     const values = this.changeable().map(({ databaseName }) => {
       const name = this.escape(databaseName);
@@ -151,9 +188,10 @@ export class Drafts {
     const rows = await queryRows<{ id: bigint }>(
       this.manager,
       `WITH changed AS (
-         UPDATE ${this.table} AS stored SET ${values.join(', ')} FROM drafts AS draft
-          WHERE stored.${this.id} = draft.${this.id} AND (${this.anyDiffers()}) RETURNING stored.${this.id} AS id)
+         UPDATE ${this.table} AS stored SET ${values.join(', ')} FROM ${DRAFTS} AS draft
+          WHERE stored.${this.id} = draft.${this.id} AND draft."#" BETWEEN $1 AND $2 AND (${this.anyDiffers()}) RETURNING stored.${this.id} AS id)
        SELECT id FROM changed ORDER BY id`,
+      [from, to],
     );
     return rows.map(({ id }) => id);
   }
@@ -162,8 +200,8 @@ export class Drafts {
   async missing(limit: number): Promise<{ ids: bigint[]; total: number }> {
     const rows = await queryRows<{ id: bigint; total: bigint }>(
       this.manager,
-      `SELECT ${this.id} AS id, count(*) OVER () AS total FROM drafts
-        WHERE NOT EXISTS (SELECT FROM ${this.table} AS stored WHERE stored.${this.id} = drafts.${this.id})
+      `SELECT ${this.id} AS id, count(*) OVER () AS total FROM ${DRAFTS} AS draft
+        WHERE NOT EXISTS (SELECT FROM ${this.table} AS stored WHERE stored.${this.id} = draft.${this.id})
         ORDER BY id LIMIT ${limit}`,
     );
     return { ids: rows.map(({ id }) => id), total: Number(rows[0]?.total ?? 0) };
@@ -174,7 +212,7 @@ export class Drafts {
   }
 
   private joined(): string {
-    return `FROM drafts AS draft JOIN ${this.table} AS stored ON stored.${this.id} = draft.${this.id}`;
+    return `FROM ${DRAFTS} AS draft JOIN ${this.table} AS stored ON stored.${this.id} = draft.${this.id}`;
   }
 
   private anyDiffers(): string {

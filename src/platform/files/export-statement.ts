@@ -34,13 +34,18 @@ export function exportStatement(
   const rows = `
     SELECT ${selected.join(', ')} FROM ${tableOf(metadata)}
      WHERE ${['true', ...conditions].join(' AND ')} ORDER BY ${order}`;
-  // It would also remove nulls in a JSON value.
-  const hasJson = columns.some((column) => /^jsonb?$/.test(driver.normalizeType(column)));
-  const json = hasJson ? 'row_to_json(row)' : 'json_strip_nulls(row_to_json(row))';
+  // Without nulls, an import would set the default. It would also lose nulls in a JSON value.
+  const needsNulls = columns.some(
+    (column) =>
+      (column.isNullable && column.default !== undefined) ||
+      /^jsonb?$/.test(driver.normalizeType(column)),
+  );
+  const row = 'row_to_json("#row")';
+  const json = needsNulls ? row : `json_strip_nulls(${row})`;
   const [output, options] = {
     csv: ['*', '(FORMAT csv, HEADER)'],
     ndjson: [json, AS_TEXT],
     json: [`concat(CASE WHEN row_number() OVER () > 1 THEN ',' END, ${json})`, AS_TEXT],
   }[format] as [string, string];
-  return `COPY (SELECT ${output} FROM (${rows}) AS row) TO STDOUT ${options}`;
+  return `COPY (SELECT ${output} FROM (${rows}) AS "#row") TO STDOUT ${options}`;
 }

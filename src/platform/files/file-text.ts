@@ -35,7 +35,7 @@ export async function* textBlocks(path: string): AsyncGenerator<string, undefine
   const decoder = new TextDecoder();
   let count = 0;
   const textOf = (block: Buffer): string => {
-    const lines = block.toString('latin1').split('\n');
+    const lines = block.toString('latin1').split(/\r\n?|\n/);
     if (!isText(block)) {
       const wrong = lines.findIndex((line) => !isText(Buffer.from(line, 'latin1')));
       throw new Error(`Line ${count + wrong + 1} ${NOT_UTF8}`);
@@ -46,7 +46,9 @@ export async function* textBlocks(path: string): AsyncGenerator<string, undefine
   let rest = Buffer.alloc(0);
   for await (const chunk of bytesOf(path)) {
     const bytes = Buffer.concat([rest, chunk]);
-    const end = bytes.lastIndexOf('\n') + 1;
+    let end = bytes.lastIndexOf('\n') + 1;
+    // Old spreadsheets end lines with CR alone. The last byte may be the CR of a CRLF.
+    if (bytes.length - end > MAX_LINE_BYTES) end = bytes.subarray(0, -1).lastIndexOf('\r') + 1;
     if (end > 0) yield textOf(bytes.subarray(0, end));
     rest = bytes.subarray(end);
     if (rest.length > MAX_LINE_BYTES) throw new UnreadableLine(count + 1, TOO_LONG);

@@ -175,13 +175,13 @@ export class RowFile {
 
 /** Returns the separator of a line `sep=;`, which Excel writes and reads before the header. */
 function separatorLine(text: string): string | undefined {
-  return /^sep=([^\r\n])\r?\n/i.exec(text)?.[1];
+  return /^sep=([^\r\n])(?:\r\n?|\n)/i.exec(text)?.[1];
 }
 
 /** @throws Error if the header line has another delimiter, and not this one */
 function checkDelimiter(text: string, delimiter: string): void {
   const [header = ''] = text
-    .replace(/^sep=.\r?\n/i, '')
+    .replace(/^sep=.(?:\r\n?|\n)/i, '')
     .trimStart()
     .split(/[\r\n]/, 1);
   const unquoted = header.replace(/"[^"]*"/g, '');
@@ -199,7 +199,9 @@ function pick(map: ColumnMap, valueOf: (column: string) => unknown): Record<stri
   const isEmpty = (value: unknown) =>
     typeof value === 'string' ? value.trim() === '' : (value ?? null) === null;
   const entries = Object.entries(map).map(([property, columns]) => {
-    return [property, columns.map(valueOf).find((value) => !isEmpty(value))] as const;
+    const values = columns.map(valueOf);
+    const given = values.find((value) => !isEmpty(value));
+    return [property, given ?? (values.includes(null) ? null : undefined)] as const;
   });
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }

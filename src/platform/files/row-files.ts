@@ -12,16 +12,18 @@ import { jsonText } from '../http/response/json-text.js';
 import { ChangesOf } from '../http/validation/changes-of.js';
 import { toDto } from '../http/validation/dto-validation.pipe.js';
 import { AS_JSON_NUMBER } from '../http/validation/property-rules.js';
-import { type Draft, Drafts, type InvalidLine } from './drafts.js';
+import { type Draft, Drafts } from './drafts.js';
 import { exportStatement } from './export-statement.js';
 import { UnreadableLine } from './file-text.js';
 import type { ExportOptions, ImportOptions, UpdateOptions } from './file-options.js';
+import { type InvalidLine, RejectedLines } from './rejected-lines.js';
 import { type FileOptions, RowFile } from './row-file.js';
 import {
   columnType,
   entityProperties,
   isNullable,
   parserOf,
+  type RowProperty,
   rowProperties,
 } from './row-properties.js';
 
@@ -69,17 +71,29 @@ export class RowFiles {
       const drafts = new Drafts(manager, metadata, names);
       await drafts.create();
       const content = createHash('sha256');
+      const defaults = metadata.columns
+        .filter((column) => column.isNullable && column.default !== undefined)
+        .map(({ propertyName }) => propertyName);
+      const nullable = properties.filter(
+        (property) => !property.isRequired && isNullable(entity, property.name),
+      );
+      const toDraft = async (line: number, read: unknown): Promise<Draft> => {
+        const { values, empty } = withoutNulls(read, nullable);
+        const nulls = Object.fromEntries(empty.map((property) => [property, null]));
+        return { line, values: { ...(await toDto(dto, values)), ...nulls }, empty };
+      };
       const valid = await this.readValid(file, 'added', {
-        toDraft: async (line, values) => ({ line, values: await toDto(dto, values) }),
+        toDraft,
         keep: (batch) => {
-          for (const { values } of batch) content.update(canonical(values, names));
+          for (const { values } of batch) content.update(canonical(values, names, defaults));
           return drafts.add(batch);
         },
       });
       if (valid === 0) throw new Error(`Nothing was added. There are no ${name} in the input.`);
       const hash = content.digest();
       if (!again) await this.requireNew(manager, name, hash);
-      const added = dryRun ? undefined : await drafts.insert();
+      const insert = () => accepted('added', valid, drafts.insert());
+      const added = dryRun ? undefined : await insert();
       const sha256 = hash.toString('hex');
       if (dryRun) this.terminal.note('Dry run: nothing was added.');
       if (added) await this.audit.record(`${name} import`, { ...added, sha256 });
@@ -134,12 +148,9 @@ export class RowFiles {
     const nullable = properties.filter(({ name }) => isNullable(entity, name));
     const Changes = ChangesOf(dto);
     const toDraft = async (line: number, values: unknown): Promise<Draft> => {
-      const given = { ...(values as Record<string, unknown>) };
-      const empty = nullable.map(({ name }) => name).filter((name) => given[name] === null);
-      for (const name of empty) Reflect.deleteProperty(given, name);
-      const isObject = values instanceof Object && !Array.isArray(values);
-      const changes = await toDto(Changes, isObject ? given : values);
-      const rowId = given[id];
+      const { values: given, empty } = withoutNulls(values, nullable);
+      const changes = await toDto(Changes, given);
+      const rowId = (given as Record<string, unknown> | null)?.[id];
       if (typeof rowId !== 'bigint' && !Number.isSafeInteger(rowId)) {
         throw new ServiceError('invalid_request', `${id} is required and must be an integer.`);
       }
@@ -160,7 +171,8 @@ export class RowFiles {
         const problem = `The file changes ${found.total} ${name}, and one command changes at most ${MAX_CHANGED}`;
         throw new Error(`Nothing was changed. ${problem}. Split the file.`);
       }
-      const ids = dryRun ? [] : await withShortLocks(manager, () => drafts.update());
+      const update = () => accepted('changed', total, drafts.update());
+      const ids = dryRun ? [] : await withShortLocks(manager, update);
       if (ids.length > 0) await this.audit.record(`${name} update`, { ids });
       const changed = dryRun ? found.total : ids.length;
       const missing = await drafts.missing(MAX_REPORTED);
@@ -216,7 +228,15 @@ export class RowFiles {
     let invalid = 0;
     const reports: InvalidLine[] = [];
     let batch: Draft[] = [];
-    const textOf = ([line, reason]: InvalidLine) => `line ${line}: ${reason}`;
+    const keepBatch = async () => {
+      const kept = batch;
+      batch = [];
+      await keep(kept).catch((error: unknown) => {
+        if (!(error instanceof RejectedLines)) throw error;
+        invalid += error.lines.length;
+        reports.push(...error.lines);
+      });
+    };
     try {
       for await (const [line, read] of file.lines()) {
         lines++;
@@ -229,15 +249,14 @@ export class RowFiles {
           if (++invalid <= MAX_REPORTED) reports.push([line, text]);
         }
         if (lines % BATCH > 0) continue;
-        await keep(batch);
-        batch = [];
+        await keepBatch();
         this.terminal.progress(`${lines} lines`);
       }
-      await keep(batch);
+      await keepBatch();
     } catch (error) {
       if (!(error instanceof UnreadableLine)) throw error;
       const summary = `Nothing was ${effect}, because the file cannot be read to its end`;
-      throw new LinesError([summary, ...reports.map(textOf), error.message], error);
+      throw new LinesError([summary, ...textsOf(reports), error.message], error);
     } finally {
       this.terminal.progress();
     }
@@ -245,16 +264,46 @@ export class RowFiles {
     if (more) {
       invalid += more.total;
       reports.push(...more.lines);
-      reports.sort(([one], [other]) => one - other);
     }
     if (invalid === 0) return lines;
-    const texts = reports.slice(0, MAX_REPORTED).map(textOf);
+    const texts = textsOf(reports);
     if (invalid > MAX_REPORTED) texts.push(`and ${invalid - MAX_REPORTED} more`);
     throw new LinesError([
       `Nothing was ${effect}. Invalid lines: ${invalid} of ${lines}`,
       ...texts,
     ]);
   }
+}
+
+/** Returns the first invalid lines as text. */
+function textsOf(lines: readonly InvalidLine[]): string[] {
+  return lines
+    .toSorted(([one], [other]) => one - other)
+    .slice(0, MAX_REPORTED)
+    .map(([line, reason]) => `line ${line}: ${reason}`);
+}
+
+/** @throws Error that lists the lines that the database rejects */
+async function accepted<Result>(
+  effect: 'added' | 'changed',
+  total: number,
+  stored: Promise<Result>,
+): Promise<Result> {
+  return stored.catch((error: unknown) => {
+    if (!(error instanceof RejectedLines)) throw error;
+    const count = `${error.isCut ? 'at least ' : ''}${error.lines.length}`;
+    const summary = `Nothing was ${effect}. Invalid lines: ${count} of ${total}`;
+    throw new LinesError([summary, ...textsOf(error.lines)], error);
+  });
+}
+
+/** Returns the values of a row without those that are null, and the names of these. */
+function withoutNulls(values: unknown, nullable: readonly RowProperty[]) {
+  if (!(values instanceof Object) || Array.isArray(values)) return { values, empty: [] };
+  const given = { ...(values as Record<string, unknown>) };
+  const empty = nullable.map(({ name }) => name).filter((name) => given[name] === null);
+  for (const name of empty) Reflect.deleteProperty(given, name);
+  return { values: given, empty };
 }
 
 function fileOptions({ delimiter, ...options }: FileOptions): FileOptions {
@@ -265,10 +314,22 @@ function idOf({ primaryColumns }: EntityMetadata): string {
   return primaryColumns[0]?.propertyName ?? '';
 }
 
-/** Returns the same text for the same values, also after the entity has got an optional property. */
-function canonical(values: object, properties: readonly string[]): string {
-  const entries = properties.map((name) => [name, (values as Record<string, unknown>)[name]]);
-  const given = entries.filter(([, value]) => (value ?? null) !== null).toSorted();
+/**
+ * Returns the same text for the same values, also after the entity has got an optional property.
+ *
+ * @param defaults properties for which null is not the same as no value
+ */
+function canonical(
+  values: object,
+  properties: readonly string[],
+  defaults: readonly string[],
+): string {
+  const entries = properties.map(
+    (name) => [name, (values as Record<string, unknown>)[name]] as const,
+  );
+  const given = entries
+    .filter(([name, value]) => value !== undefined && (value !== null || defaults.includes(name)))
+    .toSorted();
   return `${jsonText(given)}\n`;
 }
 
