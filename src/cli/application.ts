@@ -37,10 +37,11 @@ const PROGRESS_LIMIT_MS = 600_000;
 export async function runCommand(
   root: Type,
   provider: Type<CommandProvider>,
-  { method, createsDatabase = false, anySchema = false }: DeclaredCommand,
+  declared: DeclaredCommand,
   command: Command,
   args: unknown[],
 ): Promise<void> {
+  const { method, createsDatabase = false, anySchema = false } = declared;
   const settings = new Settings(PRODUCT);
   const { connection, dataDir } = settings.database;
   if (!createsDatabase && connection === undefined && !hasCluster(dataDir)) {
@@ -68,7 +69,7 @@ export async function runCommand(
     });
     try {
       const { json } = command.opts<{ json?: true }>();
-      await printResult(await application.get(provider)[method]?.(...args), json);
+      await printResult(await application.get(provider)[method]?.(...args), declared, json);
       if (!json) application.get(Terminal).notes.forEach((note) => console.error(note));
     } finally {
       await application.close();

@@ -30,6 +30,10 @@ const STATUSES = ['active', 'banned', 'expired', 'revoked', 'rotated'];
 const NOTE_OPTION = ['--note <text>', 'for operators: what the key is for', parseNote] as const;
 const DEFAULT_DAYS = 30;
 const STORE_KEY = 'Store the key now. It is not shown again.';
+/** The steps by which a list of API keys fits into 80 characters: the least important columns first. */
+const FIT = ['revokedAt', 'createdAt', 'plan', 16, 'hint', 12, 'expiresAt'];
+/** Nobody knows the key if it was not printed. */
+const ifUnprinted = ({ id }: { id: bigint }) => `Revoke the new API key ${id}, because it is lost.`;
 const UNREADABLE_BANS = `The log line "API key banned" of the service has the id of the key and the end of the ban. \`${PRODUCT.command} keys unban ID\` ends a ban.`;
 const BANS = `\`${PRODUCT.command} keys inspect ID\` shows when a ban ends, and \`${PRODUCT.command} keys unban ID\` ends it now.`;
 
@@ -41,14 +45,19 @@ export class KeysCommands {
     private readonly terminal: Terminal,
   ) {}
 
-  @Command('issue', 'issue an API key', (command) => {
-    command
-      .requiredOption('--owner <name>', 'the owner, created if it is new', parseOwner)
-      .option('--expires-in <time>', 'lifetime, such as 90d (default: unlimited)', parseLifetime)
-      .option('--read-only', 'allow only GET, HEAD and OPTIONS')
-      .option(...NOTE_OPTION);
-    addPlanOptions(command, { required: false });
-  })
+  @Command(
+    'issue',
+    'issue an API key',
+    (command) => {
+      command
+        .requiredOption('--owner <name>', 'the owner, created if it is new', parseOwner)
+        .option('--expires-in <time>', 'lifetime, such as 90d (default: unlimited)', parseLifetime)
+        .option('--read-only', 'allow only GET, HEAD and OPTIONS')
+        .option(...NOTE_OPTION);
+      addPlanOptions(command, { required: false });
+    },
+    { ifUnprinted },
+  )
   async issue(options: Options) {
     const { owner = '', plan, note, readOnly, expiresIn: lifetimeMs } = options;
     const newPlan = plan && storedPlan({ ...options, plan });
@@ -58,10 +67,14 @@ export class KeysCommands {
     return issuedJson(issued);
   }
 
-  @Command('list', 'list API keys', (command) =>
-    command
-      .option('--owner <name>', 'only keys of this owner', parseOwner)
-      .addOption(new Option('--status <status>', 'only keys with this status').choices(STATUSES)),
+  @Command(
+    'list',
+    'list API keys',
+    (command) =>
+      command
+        .option('--owner <name>', 'only keys of this owner', parseOwner)
+        .addOption(new Option('--status <status>', 'only keys with this status').choices(STATUSES)),
+    { fit: FIT },
   )
   async list({ owner, status }: Options) {
     const records = await this.keys.list(owner);
@@ -113,11 +126,15 @@ export class KeysCommands {
     return keyJson(await this.keys.change(id, { note, access, lifetimeMs }));
   }
 
-  @Command('rotate', 'replace an API key', (command) =>
-    command
-      .argument('<id>', 'the id of the key to replace', parseId)
-      .option('--overlap <time>', 'how long both are valid (default: 24h)', parseDuration)
-      .option('--expires-in <time>', 'lifetime (default: that of the old key)', parseLifetime),
+  @Command(
+    'rotate',
+    'replace an API key',
+    (command) =>
+      command
+        .argument('<id>', 'the id of the key to replace', parseId)
+        .option('--overlap <time>', 'how long both are valid (default: 24h)', parseDuration)
+        .option('--expires-in <time>', 'lifetime (default: that of the old key)', parseLifetime),
+    { ifUnprinted },
   )
   async rotate(id: bigint, { overlap, expiresIn }: Options) {
     const issued = await this.keys.rotate(id, overlap, expiresIn);
@@ -125,15 +142,19 @@ export class KeysCommands {
     return issuedJson(issued);
   }
 
-  @Command('revoke', 'revoke an API key, or all of an owner', (command) =>
-    command
-      .argument('[id]', 'the id of the key', parseId)
-      .option('--owner <name>', 'all keys of this owner', parseOwner)
-      .option(...YES_OPTION)
-      .hook('preAction', () => {
-        if (command.args.length > 0 !== (command.getOptionValue('owner') !== undefined)) return;
-        command.error('error: expected either the id of a key or --owner');
-      }),
+  @Command(
+    'revoke',
+    'revoke an API key, or all of an owner',
+    (command) =>
+      command
+        .argument('[id]', 'the id of the key', parseId)
+        .option('--owner <name>', 'all keys of this owner', parseOwner)
+        .option(...YES_OPTION)
+        .hook('preAction', () => {
+          if (command.args.length > 0 !== (command.getOptionValue('owner') !== undefined)) return;
+          command.error('error: expected either the id of a key or --owner');
+        }),
+    { fit: FIT },
   )
   async revoke(id: bigint | undefined, options: Options) {
     const { owner = '' } = options;

@@ -10,6 +10,7 @@ import type {
 } from '../platform/rate-limit/limit-storage.js';
 import { readCounters } from './counters.js';
 import { addPlanOptions, type Options, parseOwner, storedPlan } from './options.js';
+import { timeText } from './table.js';
 
 @Injectable()
 export class OwnersCommands {
@@ -46,6 +47,7 @@ export class OwnersCommands {
         'the name of the owner (default: all, the most used first)',
         parseOwner,
       ),
+    { asText: usageText },
   )
   async usage(name?: string) {
     const selected = name === undefined ? await this.owners.list() : [await this.owners.get(name)];
@@ -70,6 +72,22 @@ function usageJson({ name, plan }: Owner, decision: RateLimitDecision | undefine
     return { used, limit: quota.limit, remaining, resetsAt: used > 0 ? new Date(endsAtMs) : null };
   };
   return { owner: name, plan, minute: windowJson(0), day: windowJson(1) };
+}
+
+type Usage = ReturnType<typeof usageJson>;
+
+/** Returns the windows of a list as `3 of 5`, and those of one owner also with their resets. */
+function usageText(usages: Usage | readonly Usage[]): object {
+  const used = (window: Usage['day']) => `${window.used} of ${window.limit}`;
+  if (usages instanceof Array)
+    return usages.map((usage) => ({ ...usage, minute: used(usage.minute), day: used(usage.day) }));
+  const { minute, day, ...owner } = usages;
+  const withReset = (window: Usage['day']) => {
+    const { resetsAt } = window;
+    const reset = resetsAt ? `resets at ${timeText(resetsAt)}` : 'starts with the next request';
+    return `${used(window)}, ${reset}`;
+  };
+  return { ...owner, minute: withReset(minute), day: withReset(day) };
 }
 
 function ownerJson(owner: Owner) {

@@ -81,6 +81,7 @@ async function createProgram(
     .description(`Manage the API keys, owners and database of the ${PRODUCT.title}.`)
     .version(words.includes('--version') ? versionLine() : '', '--version', 'print the version')
     .exitOverride()
+    .showHelpAfterError()
     .configureOutput({ outputError: (text, write) => write(`${oneLine(text)}\n`) });
   const add = async (groups: CommandGroups, load: LoadRoot) => {
     for (const [name, { description, load: loadProvider }] of Object.entries(groups)) {

@@ -33,8 +33,31 @@ test.each<[args: string, line: RegExp]>([
   ['keys revoke', /either the id of a key or --owner/],
   ['keys revoke 1 --owner a', /either the id of a key or --owner/],
   ['items seed --items 1e3', /--items.*integer from 1 to/],
-])('"%s" exits with 2 and one line with the reason', async (args, line) => {
+])('"%s" exits with 2 and a line with the reason', async (args, line) => {
   expect(await cli.failure(2, ...args.split(' '))).toMatch(line);
+});
+
+test.each([
+  ['keys usage --days 0', 'keys usage'],
+  ['keys rotate', 'keys rotate'],
+  ['keys rotate x', 'keys rotate'],
+  ['keys rotate 1 2', 'keys rotate'],
+  ['keys issue', 'keys issue'],
+  ['keys issue --owner a --per-day 5', 'keys issue'],
+  ['keys revoke', 'keys revoke'],
+  ['keys list --onwer a', 'keys list'],
+  ['owners set-plan a --plan gold', 'owners set-plan'],
+  ['audit list --limit', 'audit list'],
+  ['items seed', 'items seed'],
+  ['keys revok 1', 'keys'],
+  ['help keys revok', 'keys'],
+  ['nonsense', ''],
+  ['help nonsense', ''],
+  ['--nonsense', ''],
+])('"%s" ends with the help of "%s"', async (args, command) => {
+  const { stdout } = await cli.run(...command.split(' ').filter(Boolean), '--help');
+  const { code, stderr } = await cli.run(...args.split(' '));
+  expect([code, stderr.replace(/^[^\n]+\n\n/, '')]).toEqual([2, stdout]);
 });
 
 test.each([

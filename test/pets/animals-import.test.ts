@@ -526,16 +526,6 @@ describe('animals export', () => {
     expect(await cli.failure(2, 'animals', 'export', '--format', 'xml')).toMatch(/csv, ndjson/);
   });
 
-  test('a result that cannot be written is a failure, and a new API key is then unknown', async () => {
-    const issue = '$PETS keys issue --owner full --plan free';
-    expect(await shell(`${issue} 2>&1 >/dev/full`)).toMatchObject({
-      code: 1,
-      output: expect.stringMatching(
-        /\nThe new API key \d+ cannot be printed \(ENOSPC[^\n]+\)\. Revoke it, because it is lost\.\n$/,
-      ),
-    });
-  });
-
   test.each(['\u009b2J', '\u202e'])(
     'list --json escapes %j, which a terminal would interpret',
     async (name) => {

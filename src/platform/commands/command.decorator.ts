@@ -11,6 +11,18 @@ export interface CommandOptions {
   anySchema?: boolean;
   /** Whether a command of the platform needs the entities of the features. */
   needsEntities?: boolean;
+  /**
+   * The steps by which a list fits into 80 characters. While it is wider, each omits a column, or shortens
+   * texts to a length. By default, texts are shortened to 16, and then to 12 characters.
+   */
+  fit?: readonly (string | number)[];
+  /** Returns the result in the form that is printed as text. JSON has the result itself. */
+  asText?: (result: never) => object;
+  /**
+   * Returns a sentence for the failure that follows if the result cannot be printed. By default, it is no
+   * failure if the reader has closed its pipe.
+   */
+  ifUnprinted?: (result: never) => string;
 }
 
 /** The commands that start with one word. */

@@ -23,6 +23,9 @@ export const OPERATOR = `${userInfo().username}@${hostname()}`;
  */
 export const DATABASE_LINE = /^Database: [^\n]+\n$/;
 
+const FAILURE = /^(?:Database: [^\n]+\n)?([^\n]+)\n$/;
+const USAGE_ERROR = /^([^\n]+)\n\nUsage: [^]+\n$/;
+
 /** What a command printed, and its exit code. */
 export class Result {
   constructor(
@@ -94,13 +97,14 @@ export class Cli {
   }
 
   /**
-   * Runs a command that has to fail with one line, after the one that names the database. Returns
-   * the line.
+   * Runs a command that has to fail with one line, after the one that names the database, and before the
+   * help of the command if its usage is incorrect. Returns the line.
    */
   async failure(code: 1 | 2, ...args: string[]): Promise<string> {
     const result = await this.run(...args);
     expect(result).toMatchObject({ code, stdout: '' });
-    const [, line] = /^(?:Database: [^\n]+\n)?([^\n]+)\n$/.exec(result.stderr) ?? [];
+    const form = code === 2 ? USAGE_ERROR : FAILURE;
+    const [, line] = form.exec(result.stderr) ?? [];
     expect({ stderr: result.stderr, line }).toMatchObject({ line: expect.any(String) });
     return line!;
   }

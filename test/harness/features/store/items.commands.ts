@@ -32,4 +32,9 @@ export class SeedItems {
     await queryRows(this.manager, 'ANALYZE test_items');
     return { items };
   }
+
+  @Command('index', 'show the index of the items')
+  index() {
+    return Promise.resolve({ id: 1n, key: 'test_items_pkey' });
+  }
 }
