@@ -10,6 +10,8 @@ import { PRODUCT } from '../product.js';
 
 const FAILURE = 1;
 const WRONG_USAGE = 2;
+/** A SQLSTATE. */
+const DISK_FULL = '53100';
 
 /** The commands of this folder. */
 const OWN_COMMANDS: CommandGroups = {
@@ -61,7 +63,9 @@ export async function run(args: readonly string[], features: Features): Promise<
     const { code = '' } = error as { code?: string };
     const message = error instanceof Error ? error.message : String(error);
     // docs/runbook.md lists the codes of PostgreSQL.
-    const text = /^\d[\dA-Z]{4}$/.test(code) ? `${code}: ${message}` : message;
+    const reason =
+      code === DISK_FULL ? 'The disk of the database is full. Nothing was added: ' : '';
+    const text = /^\d[\dA-Z]{4}$/.test(code) ? `${code}: ${reason}${message}` : message;
     const isList = process.stderr.isTTY || error instanceof LinesError;
     const lines = isList ? text.split('\n') : [text];
     for (const line of lines) console.error(oneLine(line));

@@ -46,6 +46,7 @@ async function openPool({ driver }: DataSource, probe: DatabaseProbe): Promise<B
   // First, in case the server allows fewer connections.
   await probe.run();
   const { master: pool } = driver as unknown as { master: BoundedPool };
+  probe.watch(pool);
   const failure = await pool.open();
   if (failure) {
     const message = `Only ${pool.options.max} database connections: ${failure.message}`;

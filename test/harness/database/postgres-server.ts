@@ -50,6 +50,16 @@ export class PostgresServer {
     }
   }
 
+  /** Starts a standby that follows this server. */
+  async createStandby(): Promise<PostgresServer> {
+    const folder = mkdtempSync(join(tmpdir(), 'pets-postgres-'));
+    if (USER.uid !== undefined) chownSync(folder, USER.uid, USER.gid);
+    const standby = new PostgresServer(this.programs, folder, await freePort(), this.settings);
+    await standby.run('pg_basebackup', '-R', '-c', 'fast', '-D', standby.data, '-d', this.url);
+    await standby.start();
+    return standby;
+  }
+
   get url(): string {
     return `postgres://postgres@127.0.0.1:${this.port}/postgres`;
   }

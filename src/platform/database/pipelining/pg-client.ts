@@ -45,7 +45,6 @@ const EQUIVALENT = /^DateStyle=ISO, |^TimeZone=(?:Etc\/)?(?:GMT|UCT|UTC)$|=remot
 
 /** SQLSTATEs of a write that the server cannot do: read-only, no disk space, no memory, an I/O error. */
 const CANNOT_WRITE = /^(?:25006|53100|53200|58030)$/;
-const READ_ONLY = '25006';
 /** Statements that can fail with these states although writes succeed. */
 const READ = /^\s*(?:BEGIN|ROLLBACK|SELECT|SET|SHOW|START)\b/i;
 
@@ -66,10 +65,8 @@ export class PgClient extends pg.Client {
   preparesStatements = true;
   /** Whether the server was a standby when the session started. */
   isStandby = false;
-  /** Called with the error of a write that the server cannot do. */
-  onWriteFailed?: (error: Error) => void;
-  /** Called with the tag of each command that has succeeded, such as `INSERT 0 1`. */
-  onCommand?: (tag: string) => void;
+  /** Called with the text of each write that has ended, and with the error if the server cannot write. */
+  onWrite?: (text: string, failure?: Error) => void;
   private readonly prepared: PreparedStatements = new Map();
 
   constructor(private readonly config: PgClientConfig) {
@@ -77,7 +74,6 @@ export class PgClient extends pg.Client {
     const { responseTimeoutMs = 0, progressLimitMs } = config;
     const { connection } = this.internals;
     if (config.requiresChannelBinding) this.requireChannelBinding();
-    connection.on('commandComplete', ({ text }: { text: string }) => this.onCommand?.(text));
     // Waiting statements get the error. Without a listener, the event would end the process.
     this.on('error', () => undefined);
     // The socket has one timer. pg's `query_timeout` would set one per statement.
@@ -100,7 +96,10 @@ export class PgClient extends pg.Client {
     const send = () => query({ name, text }, values);
     const again = (error: Error) => (this.runsAgain(error, name) ? send() : Promise.reject(error));
     const result = traceStatement(text, () => (isOne ? send().catch(again) : send()));
-    result.catch((error: unknown) => this.noteFailure(error as Error, text));
+    void result.then(
+      () => this.noteWrite(text),
+      (error: unknown) => this.noteWrite(text, error as Error),
+    );
     return done ? void result.then((rows) => done(null, rows), done) : result;
   }) as pg.Client['query'];
 
@@ -138,8 +137,9 @@ export class PgClient extends pg.Client {
       if (failed && !again.includes(failed) && this.runsAgain(error as Error, failed.name))
         this.run(statements, done, [...again, failed]);
       else {
-        // A commit fails without a statement.
-        if (error) this.noteFailure(error, failed?.text);
+        // If the server rejects the commit, no statement has failed.
+        if (error) this.noteWrite((failed ?? statements.at(-1))?.text ?? '', error);
+        else for (const { text } of statements) this.noteWrite(text);
         done(error, failed);
       }
     });
@@ -169,10 +169,10 @@ export class PgClient extends pg.Client {
     return this.getTransactionStatus() === 'I';
   }
 
-  private noteFailure(error: Error & { code?: string }, text = ''): void {
-    const { code = '' } = error;
-    if (!CANNOT_WRITE.test(code)) return;
-    if (code === READ_ONLY || !READ.test(text)) this.onWriteFailed?.(error);
+  private noteWrite(text: string, error?: Error & { code?: string }): void {
+    if (READ.test(text)) return;
+    if (!error) this.onWrite?.(text);
+    else if (CANNOT_WRITE.test(error.code ?? '')) this.onWrite?.(text, error);
   }
 
   /** Closes the connection before the password is sent, unless channel binding protects it. */

@@ -39,12 +39,54 @@ export interface BoundedPoolConfig extends Omit<pg.PoolConfig, 'Client'> {
   Client?: new (...config: never[]) => pg.ClientBase;
 }
 
+/** SQLSTATE of a write on a read-only server. */
+const READ_ONLY = '25006';
+
+/** Other writes than the failed one show that the server can write again if none has failed for this time. */
+const FAILURES_END_MS = 60_000;
+const INSERT = /^\s*INSERT\b/i;
+
+/** After a failover, the name of the server leads to the primary: a connection to a standby is closed. */
+const STANDBY_LIFETIME_MS = 5_000;
+/** While the server is read-only, all connections are replaced at most this often. */
+const MIN_REPLACEMENT_MS = 1_000;
+
+/** What the pool needs of a PgClient. */
+interface Member extends pg.PoolClient {
+  readonly isStandby: boolean;
+  onWrite?: (text: string, failure?: Error) => void;
+}
+
 type ConnectCallback = Parameters<pg.Pool['connect']>[0];
 
-/** pg's connection pool, with a bound for the queue of calls that wait for a connection. */
+/**
+ * pg's connection pool, with a bound for the queue of calls that wait for a connection. It closes connections
+ * to a read-only server, because the name may lead to another one by now.
+ */
 export class BoundedPool extends pg.Pool {
+  /** Called when a statement shows that the server is read-only. */
+  onReadOnly?: () => void;
+  private failedWrite: { text: string; error: Error; atMs: number } | undefined;
+  private readonly openedAtMs = new WeakMap<pg.PoolClient, number>();
+  private replacedAtMs = -Infinity;
+
   constructor(private readonly config: BoundedPoolConfig) {
     super(config);
+    this.on('connect', (client) => this.observe(client as Member));
+  }
+
+  /**
+   * Returns why the server cannot write, for example because its disk is full, until the write that has failed
+   * succeeds. A standby is no failure: each connection to it says so.
+   */
+  get writeFailure(): Error | undefined {
+    return this.failedWrite?.error;
+  }
+
+  /** Closes the connections that are open now, each one before its next use. */
+  replaceConnections(): void {
+    const nowMs = performance.now();
+    if (nowMs - this.replacedAtMs >= MIN_REPLACEMENT_MS) this.replacedAtMs = nowMs;
   }
 
   /**
@@ -86,8 +128,37 @@ export class BoundedPool extends pg.Pool {
     }
     // A connection, and what a batch sends on it, belongs to no single request.
     const done = context.bind<ConnectCallback>(UNTRACED, (error, client, release) => {
+      if (client && this.isStale(client as Member)) {
+        release(true);
+        super.connect(done);
+        return;
+      }
       callback(error && new ConnectionFailedError(error), client, release);
     });
     context.with(UNTRACED, () => super.connect(done));
+  }
+
+  private observe(client: Member): void {
+    this.openedAtMs.set(client, performance.now());
+    client.onWrite = (text, error) => {
+      const nowMs = performance.now();
+      const { text: failedText, atMs = 0 } = this.failedWrite ?? {};
+      if (!error) {
+        const isOver = INSERT.test(text) && nowMs - atMs > FAILURES_END_MS;
+        if (text === failedText || isOver) this.failedWrite = undefined;
+        return;
+      }
+      if (!client.isStandby) this.failedWrite = { text, error, atMs: nowMs };
+      if ((error as { code?: string }).code !== READ_ONLY) return;
+      this.openedAtMs.delete(client);
+      this.replaceConnections();
+      this.onReadOnly?.();
+    };
+  }
+
+  private isStale(client: Member): boolean {
+    const openedAtMs = this.openedAtMs.get(client) ?? -Infinity;
+    const ageMs = performance.now() - openedAtMs;
+    return openedAtMs <= this.replacedAtMs || (client.isStandby && ageMs > STANDBY_LIFETIME_MS);
   }
 }

@@ -2,7 +2,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Settings } from '../../config/settings.js';
 import { DatabaseLocation } from '../database-location.js';
 import { BoundedPool } from './bounded-pool.js';
-import { ComponentCheck, type ComponentState } from './component-check.js';
+import { type CheckResult, ComponentCheck, type ComponentState } from './component-check.js';
 import { connectionConfig } from '../data-source-options.js';
 
 /** On a standby, every transaction is read-only. */
@@ -15,6 +15,8 @@ const IS_READ_ONLY = `SELECT current_setting('transaction_read_only')::boolean A
 @Injectable()
 export class DatabaseProbe extends ComponentCheck implements OnApplicationShutdown {
   private readonly pool: BoundedPool;
+  /** Where the requests write. */
+  private requests: BoundedPool | undefined;
 
   constructor({ connection }: DatabaseLocation, { database }: Settings) {
     const settings = { ...database, poolSize: 1 };
@@ -23,6 +25,20 @@ export class DatabaseProbe extends ComponentCheck implements OnApplicationShutdo
     pool.on('error', () => undefined);
     super(() => stateOf(pool), database.readinessTimeoutMs);
     this.pool = pool;
+  }
+
+  /** Lets the writes of a pool decide too: the server may respond and have no space for rows. */
+  watch(requests: BoundedPool): void {
+    this.requests = requests;
+    requests.onReadOnly = () => this.pool.replaceConnections();
+  }
+
+  override async run(): Promise<CheckResult> {
+    const result = await super.run();
+    if (result.state === 'read-only')
+      for (const pool of [this.pool, this.requests]) pool?.replaceConnections();
+    const cause = this.requests?.writeFailure;
+    return cause && result.state === 'up' ? { state: 'read-only', cause } : result;
   }
 
   async onApplicationShutdown(): Promise<void> {
