@@ -157,6 +157,8 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
     'redis://a,b',
     'redis://a,',
     'redis://a redis://b',
+    'redis://a/1,redis://b/1',
+    'redis://a,redis://b/1',
     'redis://:se%cret@a',
   ],
   [
@@ -241,22 +243,32 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
 );
 
 test.each([
-  ['redis://[::1]:7000/3', ['redis://[::1]:7000/3']],
+  ['redis://[::1]:7000/3', 3, ['redis://[::1]:7000/3']],
   [
-    'rediss://:secret@a:7000, rediss://:secret@b',
-    ['rediss://:secret@a:7000', 'rediss://:secret@b'],
+    'rediss://:secret@a:7000, rediss://:secret@b/0',
+    0,
+    ['rediss://:secret@a:7000', 'rediss://:secret@b/0'],
   ],
-])('REDIS_URL=%s is accepted, with a prefix, a time limit and a certificate', (url, urls) => {
-  const defaults = { urls, ca: undefined, prefix: PRODUCT.redisPrefix, commandTimeoutMs: 100 };
-  expect(new Settings(PRODUCT, { REDIS_URL: url }).redis).toEqual(defaults);
-  const own = { REDIS_CA: 'x', REDIS_PREFIX: 'pets/1:', REDIS_COMMAND_TIMEOUT_SECONDS: '0.25' };
-  expect(new Settings(PRODUCT, { REDIS_URL: url, ...own }).redis).toEqual({
-    urls,
-    ca: 'x',
-    prefix: 'pets/1:',
-    commandTimeoutMs: 250,
-  });
-});
+])(
+  'REDIS_URL=%s is accepted, with a prefix, a time limit and a certificate',
+  (url, index, urls) => {
+    const address = { urls, database: index };
+    const defaults = {
+      ...address,
+      ca: undefined,
+      prefix: PRODUCT.redisPrefix,
+      commandTimeoutMs: 100,
+    };
+    expect(new Settings(PRODUCT, { REDIS_URL: url }).redis).toEqual(defaults);
+    const own = { REDIS_CA: 'x', REDIS_PREFIX: 'pets/1:', REDIS_COMMAND_TIMEOUT_SECONDS: '0.25' };
+    expect(new Settings(PRODUCT, { REDIS_URL: url, ...own }).redis).toEqual({
+      ...address,
+      ca: 'x',
+      prefix: 'pets/1:',
+      commandTimeoutMs: 250,
+    });
+  },
+);
 
 test.each([
   [{ MAX_UNAUTHENTICATED_REQUESTS: '1001' }, 'MAX_REQUESTS_IN_PROGRESS'],

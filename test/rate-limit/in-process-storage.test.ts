@@ -1,4 +1,4 @@
-import { InProcessStorage } from '../../src/platform/rate-limit/in-process-storage.js';
+import { ExpiringMap, InProcessStorage } from '../../src/platform/rate-limit/in-process-storage.js';
 import type { Budget } from '../../src/platform/rate-limit/limit-storage.js';
 import { address, owner, START_MS } from '../harness/rate-limit/limit-model.js';
 import { itKeepsTheRules } from '../harness/rate-limit/storage-rules.js';
@@ -36,5 +36,24 @@ describe('counters in the process', () => {
     const held = (budgets: Budget[]): number =>
       budgets.filter((budget) => storage.peekLocal(budget).windows[0]?.used === 1).length;
     expect([held(owners), held(addresses)]).toEqual([1_000, 200_000]);
+  });
+
+  it('drop entries that have ended, when others are added', () => {
+    const entries = new ExpiringMap<number>((end) => end);
+    const names = (kind: string) => Array.from({ length: 100 }, (_, index) => `${kind} ${index}`);
+    for (const name of names('old')) entries.set(name, 10, 0);
+    for (const name of names('lasting')) entries.set(name, 30, 0);
+    for (const name of names('new')) entries.set(name, 30, 20);
+    const held = (kind: string) => names(kind).filter((name) => entries.get(name) === 30);
+    expect(names('old').filter((name) => entries.get(name) !== undefined)).toEqual([]);
+    expect([held('lasting'), held('new')]).toEqual([names('lasting'), names('new')]);
+  });
+
+  it("reject a throttler's blockDuration, because a rejection ends with its window", async () => {
+    const storage = new InProcessStorage({ now: () => START_MS, monotonicMs: () => START_MS });
+    await expect(storage.increment('a', 60_000, 1, 90_000)).rejects.toThrow(
+      'The throttler must not have a blockDuration.',
+    );
+    expect(await storage.increment('a', 60_000, 1, 60_000)).toMatchObject({ totalHits: 1 });
   });
 });

@@ -280,3 +280,46 @@ describeWithRedis('Redis with a password', () => {
     await service.close();
   });
 });
+
+describeWithRedis('Redis refuses a command at the start of a connection', () => {
+  const LIMITED = '~* +evalsha +eval +time +hmget +hset +hdel +hrandfield +pexpiretime +pexpireat';
+
+  beforeAll(async () => {
+    redis = await startRedis({ args: ['--databases', '4'] });
+    await redis.client.call('ACL', 'SETUSER', 'limited', 'on', '>right', ...LIMITED.split(' '));
+  });
+  afterAll(() => redis.close());
+
+  it.each([
+    ['a database that does not exist', '', '/4', 'ERR DB index is out of range'],
+    ['a database that the ACL does not allow', 'limited:right@', '/1', 'NOPERM'],
+    ['an unknown user, although the server needs no password', 'nobody:wrong@', '/1', 'WRONGPASS'],
+  ])('GET › %s: nothing is counted in any database, and the cause is logged', async (...row) => {
+    const [, credentials, path, reply] = row;
+    const url = redis.url.replace('redis://', `redis://${credentials}`);
+    service = await startReplica(url + path);
+    const { ask } = await newCaller(50);
+    for (let sent = 0; sent < 20; sent++) expect((await ask()).status).toBe(404);
+    await readinessIs('degraded');
+    expect(await redis.client.info('keyspace')).not.toContain('keys=');
+    const cause = expect.stringMatching(`Redis rejected the password or the command: .*${reply}`);
+    expect(changes()).toEqual([cause]);
+    const changed = service.logs().filter(({ msg }) => msg === 'component changed');
+    expect(changed).toMatchObject([{ component: 'redis', state: 'down', cause }]);
+    await service.close();
+  });
+
+  it('GET › a database that becomes available is used, and no other one', async () => {
+    service = await startReplica(`${redis.url.replace('redis://', 'redis://limited:right@')}/1`);
+    await readinessIs('degraded');
+    await redis.client.call('ACL', 'SETUSER', 'limited', '+select');
+    await readinessIs('ok');
+    const { id, ask } = await newCaller(50);
+    expect(limitsOf(await ask()).remaining).toBe(49);
+    await redis.client.select(1);
+    expect(await redis.client.keys('*')).toEqual([`${PRODUCT.redisPrefix}{owner:${id}}`]);
+    await redis.client.select(0);
+    expect(await redis.client.dbsize()).toBe(0);
+    await service.close();
+  });
+});

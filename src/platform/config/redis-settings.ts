@@ -3,7 +3,7 @@ import type { EnvironmentReader } from './environment-reader.js';
 
 const ADDRESS = /^rediss?:\/\/(?:[^/?#\s%]|%[\da-f]{2})+(?:\/\d{0,5})?$/i;
 const EXPECTED =
-  'an address such as redis://user:password@host:6379 (rediss:// for TLS; special characters percent-encoded), or comma-separated nodes of a Cluster';
+  'an address such as redis://user:password@host:6379 (rediss:// for TLS; special characters percent-encoded), or comma-separated nodes of a Cluster, which has only database 0';
 
 export type RedisSettings = Readonly<NonNullable<ReturnType<typeof readRedisSettings>>>;
 
@@ -28,5 +28,14 @@ export function readRedisSettings(read: EnvironmentReader, defaultPrefix: string
   // ioredis decodes the user and the password, which must be UTF-8.
   const isDecodable = (url: string) => !unescape(url).includes('\ufffd');
   const areValid = urls.every((url) => ADDRESS.test(url) && URL.canParse(url) && isDecodable(url));
-  return areValid ? { urls, ca, prefix, commandTimeoutMs } : read.reject('REDIS_URL', EXPECTED);
+  const [database = 0, ...others] = areValid ? urls.map(databaseOf) : [];
+  const isCluster = others.length > 0;
+  if (!areValid || (isCluster && Math.max(database, ...others) > 0)) {
+    return read.reject('REDIS_URL', EXPECTED);
+  }
+  return { urls, database, ca, prefix, commandTimeoutMs };
+}
+
+function databaseOf(url: string): number {
+  return Number(new URL(url).pathname.slice(1));
 }

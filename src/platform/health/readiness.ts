@@ -8,6 +8,7 @@ import { DatabaseProbe } from '../database/pools/database-probe.js';
 import { ServiceMetrics } from '../metrics/service-metrics.js';
 import { describeCause } from '../logging/error-details.js';
 import { LimitStorage } from '../rate-limit/limit-storage.js';
+import type { Circuit } from '../rate-limit/redis/circuit.js';
 
 /** Whether this replica can serve requests, and the checks that decide it. */
 export interface ReadinessReport {
@@ -37,7 +38,7 @@ export class Readiness {
 
   constructor(database: DatabaseProbe, { circuit }: LimitStorage, metrics: ServiceMetrics) {
     this.addCheck('database', true, database);
-    if (circuit) this.add('redis', { check: () => !circuit.isOpen });
+    if (circuit) this.add('redis', { check: () => throwIfOpen(circuit) });
     metrics.add('ready', '1 while this replica is ready for requests, else 0', async () =>
       Number((await this.report()).status !== 'unavailable'),
     );
@@ -103,4 +104,9 @@ export class Readiness {
     const reason = cause === undefined ? undefined : describeCause(cause);
     this.logger[level]({ msg: 'component changed', component, state, cause: reason });
   }
+}
+
+/** @throws RedisFailure why the circuit is open */
+function throwIfOpen({ cause }: Circuit): void {
+  if (cause) throw cause;
 }

@@ -155,7 +155,7 @@ function endOfRejections({ windowEndsAtMs, bannedUntilMs }: Rejections): number 
  * A map of entries that end. It needs no timer: a new key evicts old entries that have ended, which
  * it checks round-robin. Every access is O(1) on average.
  */
-class ExpiringMap<Value> {
+export class ExpiringMap<Value> {
   private readonly entries = new Map<string, Value>();
   /** Every entry is ahead of it: those that it has passed were deleted or moved to the end. */
   private readonly sweep = this.entries.entries();

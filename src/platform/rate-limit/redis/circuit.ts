@@ -29,8 +29,8 @@ export class RedisFailure extends Error {
  */
 export class Circuit {
   private readonly logger = new Logger(Circuit.name);
-  /** Whether requests are counted in this process. */
-  isOpen = false;
+  /** Why requests are counted in this process. undefined: the circuit is closed. */
+  cause: RedisFailure | undefined;
   private stopped = false;
 
   /** The number of commands that failed, by reason. */
@@ -38,6 +38,11 @@ export class Circuit {
 
   /** @param probe sends a command to Redis; throws RedisFailure, in bounded time */
   constructor(private readonly probe: () => Promise<unknown>) {}
+
+  /** Whether requests are counted in this process. */
+  get isOpen(): boolean {
+    return this.cause !== undefined;
+  }
 
   /** Ends probing. After this, the state does not change and nothing is logged. */
   stop(): void {
@@ -53,7 +58,7 @@ export class Circuit {
   /** Opens the circuit and starts probing. Does nothing if the circuit is open already. */
   open(failure: RedisFailure): void {
     if (this.isOpen || this.stopped) return;
-    this.isOpen = true;
+    this.cause = failure;
     this.logger.warn(`Counting rate limits in this process: ${failure.message}`);
     void this.probeUntilClosed();
   }
@@ -69,7 +74,7 @@ export class Circuit {
       if (failure) this.recordFailure(failure);
       if (!failure || failure.reason === 'memory') break;
     }
-    this.isOpen = false;
+    this.cause = undefined;
     this.logger.log('Counting rate limits in Redis again');
   }
 }

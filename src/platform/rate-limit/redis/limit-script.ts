@@ -95,5 +95,13 @@ for i = 1, rejections and 4 or 0 do reply[#reply + 1] = rejections[i] end
 return reply
 `;
 
-/** Owners are counted even if the server is out of memory, addresses are not. */
-export const LIMIT_SCRIPTS = { owner: `#!lua flags=allow-oom\n${BODY}`, address: `#!lua\n${BODY}` };
+/**
+ * Returns the scripts. Owners are counted even if the server is out of memory, addresses are not.
+ *
+ * @param database the number of the database. The scripts select it, because ioredis goes on in database 0 when the
+ *   SELECT at the start of a connection fails
+ */
+export function limitScripts(database: number) {
+  const text = database === 0 ? BODY : `redis.call('SELECT', ${database})\n${BODY}`;
+  return { owner: `#!lua flags=allow-oom\n${text}`, address: `#!lua\n${text}` };
+}

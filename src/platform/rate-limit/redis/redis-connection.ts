@@ -4,7 +4,7 @@ import { Cluster, Redis, type RedisOptions, ReplyError } from 'ioredis';
 import type { RedisSettings } from '../../config/redis-settings.js';
 import { UNTRACED } from '../../tracing/spans.js';
 import { type Budget, endOfBan, type LimitMode, type RateLimitDecision } from '../limit-storage.js';
-import { LIMIT_SCRIPTS } from './limit-script.js';
+import { limitScripts } from './limit-script.js';
 import { RedisFailure } from './circuit.js';
 import { createConnector } from './connector.js';
 
@@ -14,6 +14,8 @@ const CONNECT_TIMEOUT_MS = 900;
 /** A connection without a reply for this time is replaced: its other end may be unreachable. */
 const SOCKET_TIMEOUT_MS = 3_000;
 const MAX_RECONNECT_DELAY_MS = 1_000;
+/** Servers close connections that are idle for longer (`timeout`), and networks forget them. */
+const PING_INTERVAL_MS = 10_000;
 /** How long a change of masters in a Cluster can go unnoticed if no node reports it. */
 const TOPOLOGY_REFRESH_MS = 5_000;
 
@@ -25,7 +27,7 @@ const MISSING_ADDRESSES =
 
 const NO_BAN = { unbanCount: 0, afterRejections: 0, lengthMs: 0 };
 
-/** The commands that ioredis adds to a client for LIMIT_SCRIPTS. */
+/** The commands that ioredis adds to a client for the scripts. */
 type Scripts = Record<
   Budget['kind'],
   (key: string, ...values: (string | number)[]) => Promise<number[]>
@@ -36,14 +38,22 @@ export class RedisConnection {
   readonly client;
   private lastError: unknown;
   private lacksAddresses = false;
+  /** Whether the server has rejected the user or the password of the connection. */
+  private isRejected = false;
+  private pings: NodeJS.Timeout | undefined;
 
   constructor(private readonly settings: RedisSettings) {
     const record = (error: unknown): void => this.recordError(error);
     this.client = createClient(settings, createConnector(record));
-    for (const [name, lua] of Object.entries(LIMIT_SCRIPTS))
+    for (const [name, lua] of Object.entries(limitScripts(settings.database)))
       this.client.defineCommand(name, { lua, numberOfKeys: 1 });
     // Without a listener, ioredis prints errors. These events explain why the next command fails.
     this.client.on('error', record).on('node error', record);
+    // After AUTH has failed, commands that were already sent run as the default user.
+    this.client.on('connect', () => (this.isRejected = false));
+    this.client.on('error', ({ command }: { command?: { name: string } }) => {
+      this.isRejected ||= command?.name === 'auth';
+    });
     this.client.on('refresh', () => {
       // A node without an address is left out, or called `?`.
       const hosts = this.servers().map(({ options }) => options.host);
@@ -54,10 +64,12 @@ export class RedisConnection {
   /** Waits for the first connection, at most one second. Later attempts run in the background. */
   async open(): Promise<void> {
     const limit = delay(START_TIMEOUT_MS, undefined, { ref: false });
+    this.pings = setInterval(() => this.ping(), PING_INTERVAL_MS).unref();
     await Promise.race([this.client.connect().catch(() => undefined), limit]);
   }
 
   close(): void {
+    clearInterval(this.pings);
     this.client.disconnect();
   }
 
@@ -106,6 +118,12 @@ export class RedisConnection {
     return this.withTimeout(Promise.all(this.servers().map((server) => server.info())));
   }
 
+  /** A server without a response is noticed by `socketTimeout`. An error is a response. */
+  private ping(): void {
+    for (const server of this.servers())
+      if (server.status === 'ready') server.ping().catch(() => undefined);
+  }
+
   private servers(): Redis[] {
     return this.client instanceof Cluster ? this.client.nodes('master') : [this.client];
   }
@@ -118,6 +136,7 @@ export class RedisConnection {
       reply.then(
         (value) => {
           clearTimeout(timer);
+          if (this.isRejected) return reject(this.connectionFailure());
           this.lastError = undefined;
           resolve(value);
         },
