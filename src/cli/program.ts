@@ -4,6 +4,7 @@ import { type CommandGroups, commandsOf } from '../platform/commands/command.dec
 import { LinesError } from '../platform/commands/lines-error.js';
 import { printable } from '../platform/commands/printable.js';
 import { keyForms } from '../platform/config/key-forms.js';
+import { limitNameLookups } from '../platform/config/name-lookups.js';
 import { loadEnvFile } from '../platform/config/text-file.js';
 import { currentBuild } from '../platform/config/version.js';
 import { PRODUCT } from '../product.js';
@@ -46,6 +47,7 @@ export interface Features {
 export async function run(args: readonly string[], features: Features): Promise<number> {
   try {
     loadEnvFile();
+    limitNameLookups();
     const isHelp = args.length === 0 || args[0] === 'help';
     const words = isHelp ? args.slice(1) : [...args];
     const program = await createProgram(words, features);

@@ -3,6 +3,7 @@ import { constants } from 'node:os';
 import type { Type } from '@nestjs/common';
 import { SYSTEM_CLOCK } from './config/clock.js';
 import type { DatabaseSettings } from './config/database-settings.js';
+import { limitNameLookups } from './config/name-lookups.js';
 import type { Product } from './config/product.js';
 import type { ServerSettings } from './config/server-settings.js';
 import { Settings } from './config/settings.js';
@@ -40,6 +41,7 @@ export async function runProcess(product: Product, loadRoot: () => Promise<Type>
  */
 export async function runService(product: Product, loadRoot: () => Promise<Type>): Promise<void> {
   loadEnvFile();
+  limitNameLookups();
   const settings = new Settings(product);
   const log = await createLog(settings.logging);
   const { logger } = log;

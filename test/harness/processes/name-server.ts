@@ -15,21 +15,42 @@ export interface NameServer {
   close(): Promise<void>;
 }
 
+interface NameServerOptions {
+  host?: string;
+  port?: number;
+  /** A name that gets no response. */
+  silentName?: string;
+}
+
 /** Starts it. @param addresses the IPv4 addresses of every name */
-export async function startNameServer(addresses: readonly string[]): Promise<NameServer> {
+export async function startNameServer(
+  addresses: readonly string[],
+  { host = '127.0.0.1', port = 0, silentName }: NameServerOptions = {},
+): Promise<NameServer> {
   const socket = createSocket('udp4');
-  socket.on('message', (query, { port, address }) => {
-    socket.send(dnsResponse(query, addresses), port, address);
+  socket.on('message', (query, client) => {
+    if (nameOf(query) !== silentName)
+      socket.send(dnsResponse(query, addresses), client.port, client.address);
   });
-  socket.bind(0, '127.0.0.1');
+  socket.bind(port, host);
   await once(socket, 'listening');
   return {
-    address: `127.0.0.1:${socket.address().port}`,
+    address: `${host}:${socket.address().port}`,
     close: async () => {
       socket.close();
       await once(socket, 'close');
     },
   };
+}
+
+function nameOf(query: Buffer): string {
+  const labels: string[] = [];
+  let at = HEADER_BYTES;
+  for (let length = query[at]; length; length = query[at]) {
+    labels.push(query.toString('latin1', at + 1, at + 1 + length));
+    at += 1 + length;
+  }
+  return labels.join('.');
 }
 
 function dnsResponse(query: Buffer, addresses: readonly string[]): Buffer {
