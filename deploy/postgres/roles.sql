@@ -18,6 +18,8 @@ SET LOCAL client_min_messages = warning;
 DO $$
 DECLARE
   change text;
+  -- From PostgreSQL 16 on, a membership may lack the rights of the role (createrole_self_grant, NOINHERIT). A restore needs them.
+  options text := CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'WITH INHERIT TRUE, SET TRUE' ELSE '' END;
 BEGIN
   IF to_regrole('pets_owner') IS NULL THEN CREATE ROLE pets_owner; END IF;
   IF to_regrole('pets_service') IS NULL THEN CREATE ROLE pets_service; END IF;
@@ -33,7 +35,7 @@ BEGIN
     EXECUTE change;
   END LOOP;
   IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
-    GRANT pets_owner, pets_service TO CURRENT_USER;
+    EXECUTE 'GRANT pets_owner, pets_service TO CURRENT_USER ' || options;
   END IF;
   EXECUTE format('REVOKE ALL ON DATABASE %I FROM PUBLIC', current_database());
   EXECUTE format('GRANT CONNECT ON DATABASE %I TO pets_owner, pets_service', current_database());

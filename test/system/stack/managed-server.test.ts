@@ -79,6 +79,10 @@ describe.each(SERVERS)('on the %s, as a role without superuser', (_, start) => {
     'roles.sql runs twice with %s, the owner migrates, and the service serves',
     async (createDatabase) => {
       await run('postgres', `CREATE ROLE admin LOGIN CREATEROLE ${createDatabase}`);
+      const [version] = await run('postgres', 'SHOW server_version_num');
+      // Before version 16, this setting does not exist.
+      if (Number(version?.['server_version_num']) >= 160_000)
+        await run('postgres', `ALTER ROLE admin SET createrole_self_grant = 'set'`);
       await run('postgres', 'CREATE DATABASE managed OWNER admin');
       // The superuser of the provider has created it.
       await run('managed', 'CREATE EXTENSION pg_stat_statements');
