@@ -7,14 +7,13 @@ const ES_MODULES = ['@nestjs', 'is-network-error', 'p-retry'].join('|');
 
 /** @type {import('jest').Config} */
 export default {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/harness/run/environment.mjs',
   roots: ['<rootDir>/test', '<rootDir>/src', '<rootDir>/examples'],
   // Without <rootDir>: in a pattern, brackets in the path of the checkout would have a meaning.
   // A *.spec.ts stands next to its source, where the Nest CLI generates it.
   testMatch: ['**/test/**/*.test.ts', '**/src/**/*.spec.ts'],
   globalSetup: '<rootDir>/test/harness/run/global-setup.mjs',
   globalTeardown: '<rootDir>/test/harness/run/global-teardown.mjs',
-  setupFilesAfterEnv: ['<rootDir>/test/harness/run/child-processes.ts'],
   transform: { '\\.(?:[jt]s|mjs)$': '@swc/jest' },
   transformIgnorePatterns: [`/node_modules/(?!(?:${ES_MODULES})/)`],
   moduleNameMapper: {
@@ -28,4 +27,6 @@ export default {
   maxConcurrency: 25,
   // Twice the limit of a wait (test/harness/run/until.ts).
   testTimeout: 120_000,
+  // A busy machine needs more than the 500 ms that Jest waits by default. What would keep a worker from ending fails its test file.
+  workerGracefulExitTimeout: 10_000,
 };

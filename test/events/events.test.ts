@@ -1,15 +1,15 @@
-import { setImmediate, setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { SYSTEM_CLOCK } from '../../src/platform/config/clock.js';
-import { EventDelivery } from '../../src/platform/events/event-delivery.js';
+import { Events } from '#platform';
+import features from '../harness/features/events.js';
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
 import { ApiClient, type ApiResponse } from '../harness/http/client.js';
 import { HANG_LIMIT_MS, until } from '../harness/run/until.js';
 import { featureFile } from '../harness/http/store.js';
 import { startService, type TestService } from '../harness/service/service.js';
+import { startTestingApp } from '../harness/service/testing-app.js';
 
-const features = featureFile('events');
 const POLL_MS = 20;
 /** A failed event is due again in a few seconds. A running attempt holds its claim for more than 30. */
 const WAITS = `last_error IS NOT NULL AND next_attempt_at BETWEEN now() AND now() + interval '20 seconds'`;
@@ -21,13 +21,15 @@ let key: string;
 let lastId = 0;
 
 async function startBoth(): Promise<void> {
-  const start = () => startService({ database, features });
+  const start = () => startService({ database, features: featureFile('events') });
   [service, replica] = await Promise.all([start(), start()]);
 }
 
 beforeAll(async () => {
   await database.query(
-    'CREATE TABLE handled (order_id text, attempt int); CREATE TABLE audited (order_id text)',
+    `CREATE TABLE handled (order_id text, attempt int, at timestamptz DEFAULT now());
+     CREATE TABLE audited (order_id text);
+     CREATE TABLE aborted (order_id text, reason text)`,
   );
   ({ key } = await createOwner(database));
   await startBoth();
@@ -75,50 +77,31 @@ const makeDue = (id: string, condition = 'true'): Promise<unknown> =>
     [id],
   );
 
-test('an event is claimed for longer than its handler may take, and waits for at most an hour', async () => {
-  const waits: number[] = [];
-  const handle = () => Promise.reject(new Error('no'));
-  const handlers = [{ id: 'a', event: 'a', timeoutMs: 60_000, maxAttempts: 20, handle }];
-  const event = { id: 1n, attempts: 13, payload: '1' };
-  const repository = {
-    claim: (_id: string, leaseMs: number) =>
-      Promise.resolve(waits.push(leaseMs) === 1 ? event : undefined),
-    retry: (_event: object, delayMs: number) => Promise.resolve(waits.push(delayMs)),
-  };
-  const delivery = new EventDelivery(
-    { handlers } as never,
-    repository as never,
-    {} as never,
-    SYSTEM_CLOCK,
+/** Adds an event of a handler whose attempts before have not stored a result, as after a crash. */
+async function addEvent(handler: string, mode: string, attempts = 0): Promise<string> {
+  const id = newId();
+  await database.query(
+    `INSERT INTO outbox_events (event, handler, payload, attempts) VALUES ('', $1, $2, $3)`,
+    [handler, JSON.stringify({ id, mode, exact: '9007199254740993' }), attempts],
   );
-  delivery.onApplicationBootstrap();
-  await until(() => waits.length > 1);
-  await delivery.onModuleDestroy();
-  expect(waits.slice(0, 2)).toEqual([90_000, 3_600_000]);
-});
+  return id;
+}
 
-test('the service stops after the event handlers in progress have ended', async () => {
-  const steps: string[] = [];
-  let finish: (() => void) | undefined;
-  const handle = () => new Promise<void>((resolve) => (finish = resolve));
-  const handlers = [{ id: 'a', event: 'a', timeoutMs: 60_000, maxAttempts: 20, handle }];
-  const repository = {
-    claim: () => Promise.resolve({ id: 1n, attempts: 1, payload: '1' }),
-    delete: () => Promise.resolve(steps.push('handled')),
-  };
-  const delivery = new EventDelivery(
-    { handlers } as never,
-    repository as never,
-    {} as never,
-    SYSTEM_CLOCK,
-  );
-  delivery.onApplicationBootstrap();
-  await until(() => finish !== undefined);
-  const stopped = delivery.onModuleDestroy().then(() => steps.push('stopped'));
-  await setImmediate();
-  finish?.();
-  await stopped;
-  expect(steps).toEqual(['handled', 'stopped']);
+/** Why the signals of the attempts for an order were aborted. */
+const reasonsOf = async (id: string): Promise<string[]> => {
+  const query = 'SELECT reason FROM aborted WHERE order_id = $1';
+  return (await database.query<{ reason: string }>(query, [id])).map(({ reason }) => reason);
+};
+
+test('a handler has 30 seconds for each of 12 attempts, unless it declares others', async () => {
+  const { app } = await startTestingApp({ database, features });
+  const handlers = app.get(Events).handlers.map((handler) => ({ ...handler, handle: undefined }));
+  await app.close();
+  expect(handlers).toEqual([
+    { id: 'OrderHandlers.handle', event: 'order.created', timeoutMs: 5_000, maxAttempts: 3 },
+    { id: 'OrderHandlers.audit', event: 'order.created', timeoutMs: 30_000, maxAttempts: 12 },
+    { id: 'OrderHandlers.delay', event: 'order.delayed', timeoutMs: 600_000, maxAttempts: 20 },
+  ]);
 });
 
 describe('an event of POST /v1/orders', () => {
@@ -149,14 +132,57 @@ describe('an event of POST /v1/orders', () => {
     }
   });
 
-  it.each(['fail-once', 'hang-once'])(
-    'is retried when a handler has the mode %s, without the handlers that have succeeded',
-    async (mode) => {
+  it.each<[mode: string, title: string, reasons: string[]]>([
+    ['fail-once', 'rejects', []],
+    ['hang-once', 'ends when its signal is aborted at its time limit', ['TimeoutError']],
+    ['ignore-once', 'exceeds its time limit and ignores its signal', []],
+  ])(
+    'is retried when a handler has the mode %s, because it %s, without the handlers that have succeeded',
+    async (mode, _title, reasons) => {
       const id = newId();
       await post({ id, mode });
       await waitForState(id, { attempts: 2, audits: 1, waiting: 0 }, { retryNow: true });
+      expect(await reasonsOf(id)).toEqual(reasons);
     },
   );
+
+  it('is claimed for 30 seconds longer than its handler may take', async () => {
+    const id = await addEvent('OrderHandlers.delay', 'hang');
+    await waitForState(id, { attempts: 1 });
+    const [row] = await database.query<{ longer: boolean }>(
+      `SELECT next_attempt_at - at BETWEEN interval '10 minutes' AND interval '10.5 minutes' AS longer
+         FROM outbox_events JOIN handled ON order_id = payload::json ->> 'id' WHERE order_id = $1`,
+      [id],
+    );
+    expect(row).toEqual({ longer: true });
+    await database.query(`DELETE FROM outbox_events WHERE payload::json ->> 'id' = $1`, [id]);
+    await Promise.all([service.close(), replica.close()]);
+    await startBoth();
+  });
+
+  it('waits for at most an hour after an attempt', async () => {
+    const id = await addEvent('OrderHandlers.delay', 'fail', 13);
+    await waitForState(id, { attempts: 1 });
+    const wait = `SELECT next_attempt_at BETWEEN now() + interval '30 minutes' AND now() + interval '1 hour' AS hour
+                    FROM outbox_events WHERE payload::json ->> 'id' = $1 AND last_error IS NOT NULL`;
+    let rows: object[] = [];
+    await until(async () => (rows = await database.query(wait, [id])).length > 0);
+    expect(rows).toEqual([{ hour: true }]);
+  });
+
+  it('is parked without another attempt when the last one was interrupted by a crash', async () => {
+    const id = await addEvent('OrderHandlers.handle', 'ok', 3);
+    await waitForState(id, { attempts: 0, parked: 1, waiting: 0 });
+    const error = `SELECT last_error AS error FROM outbox_events WHERE payload::json ->> 'id' = $1`;
+    expect(await database.query(error, [id])).toEqual([
+      { error: 'Error: The last attempt was interrupted.' },
+    ]);
+  });
+
+  it('has one more attempt when the last but one was interrupted by a crash', async () => {
+    const id = await addEvent('OrderHandlers.handle', 'ok', 2);
+    await waitForState(id, { attempts: 1, parked: 0, waiting: 0 });
+  });
 
   it('is parked after its last attempt, with its error, and logged', async () => {
     const id = newId();
@@ -205,7 +231,18 @@ describe('an event of POST /v1/orders', () => {
       [id],
     );
     expect(row).toEqual({ attempts: 0, due: true });
+    expect(await reasonsOf(id)).toEqual(['AbortError']);
     await startBoth();
     await waitForState(id, { attempts: 2, audits: 1, waiting: 0 });
+  });
+
+  it('is handled before the service has stopped, if its handler still succeeds', async () => {
+    const id = newId();
+    await replica.close();
+    await post({ id, mode: 'finish-after-stop' });
+    await waitForState(id, { attempts: 1, audits: 1 });
+    await service.close();
+    expect(await stateOf(id)).toEqual({ attempts: 1, audits: 1, parked: 0, waiting: 0 });
+    await startBoth();
   });
 });

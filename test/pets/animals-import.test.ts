@@ -55,7 +55,7 @@ async function rejected(...args: string[]): Promise<string> {
 async function shell(command: string): Promise<{ code: number; output: string }> {
   const env = { PETS: `${process.execPath} ${TEAM_PROGRAM}`, DATABASE_URL: database.url };
   const child = spawn('bash', ['-o', 'pipefail', '-c', command], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'ignore'],
     env: { ...inheritedEnvironment(), ...env },
   });
   let output = '';

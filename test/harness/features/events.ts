@@ -54,6 +54,12 @@ class OrdersController {
 /** Also for the handlers that succeed. */
 const timeoutMs = 5_000;
 
+const FAILURE = new Error('The warehouse is closed.');
+
+/** Resolves to the reason when the signal is aborted. */
+const reasonOf = (signal: AbortSignal): Promise<Error> =>
+  new Promise((resolve) => signal.addEventListener('abort', () => resolve(signal.reason as Error)));
+
 @Injectable()
 class OrderHandlers {
   constructor(private readonly manager: EntityManager) {}
@@ -66,19 +72,30 @@ class OrderHandlers {
        SELECT $1, count(*) + 1 FROM handled WHERE order_id = $1 RETURNING attempt`,
       [id],
     );
-    if (mode === 'fail' || (mode === 'fail-once' && attempt === 1)) {
-      throw new Error('The warehouse is closed.');
+    if (mode === 'fail' || (mode === 'fail-once' && attempt === 1)) throw FAILURE;
+    if (mode === 'ignore-once' && attempt === 1) await new Promise(() => undefined);
+    if (mode === 'hang-once' && attempt === 1) {
+      const { name } = await reasonOf(signal);
+      await this.manager.query('INSERT INTO aborted VALUES ($1, $2)', [id, name]);
+      throw new Error(name);
     }
-    if (mode === 'hang' || (mode === 'hang-once' && attempt === 1)) {
-      await new Promise((_resolve, reject) =>
-        signal.addEventListener('abort', () => reject(new Error('aborted'))),
-      );
+    if (mode === 'finish-after-stop') {
+      await reasonOf(signal);
+      // Other parts of the service that stop at the same time end before this.
+      await this.manager.query('SELECT pg_sleep(0.2)');
     }
   }
 
   @OnOutboxEvent('order.created')
   async audit({ id }: NewOrder) {
     await this.manager.query('INSERT INTO audited VALUES ($1)', [id]);
+  }
+
+  @OnOutboxEvent('order.delayed', { maxAttempts: 20, timeoutMs: 600_000 })
+  async delay({ id, mode }: NewOrder, signal: AbortSignal) {
+    await this.manager.query('INSERT INTO handled VALUES ($1, 1)', [id]);
+    if (mode === 'fail') throw FAILURE;
+    await reasonOf(signal);
   }
 }
 

@@ -54,6 +54,8 @@ export function waitForLog(
       output.onChange.delete(look);
       reject(new Error(`no such log line in:\n${output.text}`));
     }, HANG_LIMIT_MS);
+    // A test that waits for the line of one of several services goes on without the others.
+    timer.unref();
     const look = (): void => {
       const line = logLines(output.text).find(condition);
       if (!line) return;

@@ -47,7 +47,10 @@ export async function startTestingApp({
     const testing = override(Test.createTestingModule({ imports: [root] }));
     return (await testing.compile()).createNestApplication(adapter, options);
   });
-  closeBeforeDatabases(() => app.close());
+  closeBeforeDatabases(async () => {
+    // The test may have closed it. A second time, its providers would close what is closed.
+    if (app.getHttpServer().listening) await app.close();
+  });
   await app.listen(0, '127.0.0.1');
   return { app, url: await app.getUrl() };
 }
