@@ -10,11 +10,10 @@ const database = useDatabase();
 describeWithAnyRedis('a stream of changes with two replicas', () => {
   test('each replica sends what the handler of either has published', async () => {
     const redis = await openRedis();
-    process.env['REDIS_URL'] = redis.url;
     const { key } = await createOwner(database);
-    const replicas = [];
-    for (let count = 0; count < 2; count++)
-      replicas.push(await startTestingApp({ database, features }));
+    const env = { REDIS_URL: redis.url };
+    const start = () => startTestingApp({ database, features, env });
+    const replicas = await Promise.all([start(), start()]);
     const headers = { Authorization: `Bearer ${key}` };
     const streams = await Promise.all(
       replicas.map(({ url }) => fetch(`${url}/v1/changes`, { headers })),
@@ -28,10 +27,9 @@ describeWithAnyRedis('a stream of changes with two replicas', () => {
       }
       return text;
     });
-    expect((await new ApiClient(replicas[0]!, key).post('/v1/changes', {})).status).toBe(201);
+    expect((await new ApiClient(replicas[0], key).post('/v1/changes', {})).status).toBe(201);
     for (const text of texts) expect(await text).toMatch(/data: {"toy":1}\n/);
     for (const { app } of replicas) await app.close();
     await redis.close();
-    delete process.env['REDIS_URL'];
   });
 });

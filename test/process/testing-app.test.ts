@@ -11,6 +11,9 @@ import { PRODUCT } from '../../src/product.js';
 import { ServiceMetrics } from '../../src/platform/metrics/service-metrics.js';
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
+import features from '../harness/features/greeting.js';
+import { featureFile } from '../harness/http/store.js';
+import { type Environment, startService } from '../harness/service/service.js';
 import { startTestingApp } from '../harness/service/testing-app.js';
 
 const SENT = new Counter({ name: 'letters_sent_total', help: 'Letters' });
@@ -115,6 +118,29 @@ describe('a test of a feature in the process of the service', () => {
 
     expect(await (await ask(url)).json()).toEqual({ result: 'replaced' });
   });
+});
+
+describe('the settings of a feature', () => {
+  const database = useDatabase();
+  const greetings = ['hello', 'good day'];
+
+  it.each([
+    ['startTestingApp', (env: Environment) => startTestingApp({ database, env, features })],
+    [
+      'startService',
+      (env: Environment) => startService({ database, env, features: featureFile('greeting') }),
+    ],
+  ])(
+    'are those that %s gets, also for two at once, and fetch does not delay their end',
+    async (_name, start) => {
+      const services = await Promise.all(greetings.map((GREETING) => start({ GREETING })));
+      const responses = services.map(({ url }) => fetch(`${url}/v1/greeting`));
+      const settings = (await Promise.all(responses)).map((response) => response.json());
+      expect(await Promise.all(settings)).toEqual(greetings.map((greeting) => ({ greeting })));
+      expect(process.env).not.toHaveProperty('GREETING');
+      for (const service of services) await ('app' in service ? service.app : service).close();
+    },
+  );
 });
 
 const PRO = { plan: 'pro', limitPerMinute: null, limitPerDay: null } as const;

@@ -1,8 +1,8 @@
 // Runs applications and commands for one worker of the tests. Loading the code takes ten times as long as creating an
 // application or running a command, so it is loaded once. Each connection is one application or one
 // command. The first line creates an application: { env, nowMs, app, features }. A later line sets its clock:
-// { nowMs }, calls a method of a provider, as its schedule would: { job }, or asks for its metrics: {}. The host sends { port }, { nowMs }, { job } or
-// { failure }, { metrics } and the lines of the log. The
+// { nowMs }, calls a method of a provider, as its schedule would: { job }, or asks for its metrics: {}, also after it has closed the
+// connections without a request: { isClosing }. The host sends { port }, { nowMs }, { job } or { failure }, { metrics } and the lines of the log. The
 // application closes with its connection. Or the first line runs a command: { env, command }, and the host sends
 // { code, stdout, stderr }. The process ends with its input.
 import { once } from 'node:events';
@@ -21,6 +21,7 @@ import { createLogger } from '../../../src/platform/logging/logger.js';
 import { NestLogger } from '../../../src/platform/logging/nest-logger.js';
 import { ServiceMetrics } from '../../../src/platform/metrics/service-metrics.js';
 import { PRODUCT } from '../../../src/product.js';
+import { withEnvironment } from './environment.js';
 
 type Environment = Record<string, string>;
 
@@ -32,14 +33,18 @@ interface Start {
   command?: string[];
 }
 
+interface Later {
+  nowMs?: number;
+  job?: string;
+  isClosing?: boolean;
+}
+
 /** The AppModule and the commands of src/ (product.mjs). */
 const TEAM = '../../../src/team.module.js';
 const TEAM_COMMANDS = '../../../src/team.commands.js';
 
 const send = (socket: Socket, message: object) =>
   socket.writable && socket.write(`${JSON.stringify(message)}\n`);
-
-let lastCommand = Promise.resolve();
 
 /** The logger of the last application, which a command replaces in this process. */
 let serviceLogger: NestLogger | undefined;
@@ -58,12 +63,13 @@ async function serve(socket: Socket): Promise<void> {
   const start = JSON.parse(first) as Start;
   const { env, nowMs, command } = start;
   if (command) {
-    // One after the other, because they share the environment and the output streams.
-    lastCommand = lastCommand.then(async () => {
+    // One after the other, also because they share the output streams.
+    const result = await withEnvironment(env, async () => {
       const commands = await commandsOf(start);
-      send(socket, await runCommand(command, env, { commands, loadRoot: () => rootOf(start) }));
-      socket.end();
+      return runCommand(command, { commands, loadRoot: () => rootOf(start) });
     });
+    send(socket, result);
+    socket.end();
     return;
   }
   const settings = new Settings(PRODUCT, env);
@@ -79,20 +85,19 @@ async function serve(socket: Socket): Promise<void> {
     },
   };
   const logger = createLogger(settings.logging, { write: (log) => send(socket, { log }) });
-  const app = await createApp(await rootOf(start), {
-    settings,
-    clock,
-    logger,
-    database: await locateDatabase(settings.database, 'service'),
-    schemaReady: Promise.resolve(),
-  });
+  const database = await locateDatabase(settings.database, 'service');
+  const schemaReady = Promise.resolve();
+  const prepared = { settings, clock, logger, database, schemaReady };
+  const app = await withEnvironment(env, async () => createApp(await rootOf(start), prepared));
   serviceLogger = new NestLogger(logger, currentRequestIds);
   await app.listen(settings.server.port, settings.server.host);
   const address = app.getHttpServer().address() as AddressInfo;
   send(socket, { port: address.port });
   for await (const line of lines) {
-    const { nowMs, job } = JSON.parse(line) as { nowMs?: number; job?: string };
+    const { nowMs, job, isClosing } = JSON.parse(line) as Later;
     if (nowMs !== undefined) clock.set(nowMs);
+    // A client such as fetch keeps its connections.
+    if (isClosing) app.getHttpServer().closeIdleConnections();
     if (job !== undefined) void runJob(app, job).then((result) => send(socket, result));
     else
       send(
@@ -129,8 +134,7 @@ async function runJob(app: INestApplication, job: string): Promise<object> {
 }
 
 /** Runs a command as in a process of its own. */
-async function runCommand(args: string[], env: Environment, features: Features): Promise<object> {
-  const { env: ownEnv } = process;
+async function runCommand(args: string[], features: Features): Promise<object> {
   const streams = { stdout: process.stdout, stderr: process.stderr };
   const printed = { stdout: '', stderr: '' };
   for (const [name, stream] of Object.entries(streams)) {
@@ -140,11 +144,9 @@ async function runCommand(args: string[], env: Environment, features: Features):
       return true;
     };
   }
-  process.env = env;
   try {
     return { code: await run(args, features), ...printed };
   } finally {
-    process.env = ownEnv;
     if (serviceLogger) Logger.overrideLogger(serviceLogger);
     // The method of the prototype is used again.
     for (const stream of Object.values(streams)) delete (stream as { write?: unknown }).write;

@@ -69,7 +69,10 @@ export class HostedApplication {
   /** @throws Error when the application holds something although no client is connected */
   async close(): Promise<void> {
     if (this.socket.closed) return;
-    await expectNothingHeld(this.port, () => this.metrics());
+    await expectNothingHeld(
+      this.port,
+      async () => (await this.ask({ isClosing: true })).metrics ?? '',
+    );
     this.socket.end();
     await once(this.socket, 'close');
     expectNoKey(this.output);

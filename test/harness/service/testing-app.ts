@@ -10,13 +10,14 @@ import { terminalLine } from '../../../src/platform/logging/terminal-line.js';
 import { PlatformModule } from '../../../src/platform/platform.module.js';
 import { closeBeforeDatabases, type TestDatabase } from '../database/database.js';
 import { PRODUCT } from '../../../src/product.js';
+import { withEnvironment } from '../programs/environment.js';
 import { PATIENT } from './service.js';
 
 interface TestingOptions {
   database: TestDatabase;
   /** The modules of the features. */
   features: Type[];
-  /** Settings. Changes of `process.env` have an effect in the process too. */
+  /** Settings of the platform and of the features. During the start, `process.env` has them too. */
   env?: Record<string, string>;
   schemaReady?: Promise<unknown>;
   /** `(module) => module.overrideProvider(Mailer).useValue(mailer)` */
@@ -43,10 +44,12 @@ export async function startTestingApp({
   class Root {}
   const location = await locateDatabase(settings.database, 'service');
   const prepared = { settings, clock: SYSTEM_CLOCK, logger, database: location, schemaReady };
-  const app = await createApp(Root, prepared, async (root, adapter, options) => {
-    const testing = override(Test.createTestingModule({ imports: [root] }));
-    return (await testing.compile()).createNestApplication(adapter, options);
-  });
+  const app = await withEnvironment({ ...process.env, ...env }, () =>
+    createApp(Root, prepared, async (root, adapter, options) => {
+      const testing = override(Test.createTestingModule({ imports: [root] }));
+      return (await testing.compile()).createNestApplication(adapter, options);
+    }),
+  );
   closeBeforeDatabases(async () => {
     // The test may have closed it. A second time, its providers would close what is closed.
     if (app.getHttpServer().listening) await app.close();
