@@ -17,12 +17,13 @@ const empty = useDatabase({ template: 'template0' });
 const latin = useDatabase({
   template: `template0 ENCODING 'LATIN1' LOCALE_PROVIDER libc LOCALE 'C'`,
 });
-/** Accepts connections and sends nothing. */
+/** Accepts connections and sends nothing. It reads, so that it notices when they close. */
 let silent: Server;
 let takenPort: number;
 
 beforeAll(async () => {
-  silent = createServer().listen(0, '127.0.0.1');
+  silent = createServer((socket) => socket.on('error', () => undefined).resume());
+  silent.listen(0, '127.0.0.1');
   await once(silent, 'listening');
   takenPort = (silent.address() as AddressInfo).port;
   await database.query(`CREATE ROLE ${ROLE} LOGIN`);

@@ -22,6 +22,7 @@ import { NestLogger } from '../../../src/platform/logging/nest-logger.js';
 import { ServiceMetrics } from '../../../src/platform/metrics/service-metrics.js';
 import { PRODUCT } from '../../../src/product.js';
 import { withEnvironment } from './environment.js';
+import { stopSchedules } from './scheduled-jobs.js';
 
 type Environment = Record<string, string>;
 
@@ -89,6 +90,7 @@ async function serve(socket: Socket): Promise<void> {
   const schemaReady = Promise.resolve();
   const prepared = { settings, clock, logger, database, schemaReady };
   const app = await withEnvironment(env, async () => createApp(await rootOf(start), prepared));
+  stopSchedules(app);
   serviceLogger = new NestLogger(logger, currentRequestIds);
   await app.listen(settings.server.port, settings.server.host);
   const address = app.getHttpServer().address() as AddressInfo;

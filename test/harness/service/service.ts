@@ -27,6 +27,8 @@ export type Environment = Record<string, string>;
  * lets something reach it that never ends.
  */
 export const PATIENT: Environment = {
+  HEADERS_TIMEOUT_SECONDS: '60',
+  REQUEST_TIMEOUT_SECONDS: '120',
   READINESS_TIMEOUT_SECONDS: '3',
   DATABASE_POOL_WAIT_SECONDS: '15',
   DATABASE_STATEMENT_TIMEOUT_SECONDS: '15',

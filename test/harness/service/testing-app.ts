@@ -11,6 +11,7 @@ import { PlatformModule } from '../../../src/platform/platform.module.js';
 import { closeBeforeDatabases, type TestDatabase } from '../database/database.js';
 import { PRODUCT } from '../../../src/product.js';
 import { withEnvironment } from '../programs/environment.js';
+import { stopSchedules } from '../programs/scheduled-jobs.js';
 import { PATIENT } from './service.js';
 
 interface TestingOptions {
@@ -50,6 +51,7 @@ export async function startTestingApp({
       return (await testing.compile()).createNestApplication(adapter, options);
     }),
   );
+  stopSchedules(app);
   closeBeforeDatabases(async () => {
     // The test may have closed it. A second time, its providers would close what is closed.
     if (app.getHttpServer().listening) await app.close();
