@@ -6,10 +6,9 @@ import { unknownKey } from '../harness/database/api-keys.js';
 import { createOwner } from '../harness/database/factories.js';
 import { ApiClient } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
-import { featureFile, useStore } from '../harness/http/store.js';
+import { useStore } from '../harness/http/store.js';
 import { describeWithAnyRedis, openRedis } from '../harness/processes/redis.js';
 import { startTestingApp } from '../harness/service/testing-app.js';
-import { startService } from '../harness/service/service.js';
 import { DAY_MS, limitsOf, rateLimitHeaders, sequentially } from '../harness/rate-limit/limits.js';
 
 const THROTTLED = '/v1/reports/monthly';
@@ -93,26 +92,6 @@ describe('GET of a route with @Throttle()', () => {
     expect(response.headers['ratelimit']).toBe('"minute";r=48;t=60, "route";r=0;t=10');
   });
 });
-
-it.each<[place: string, name: string, option: string]>([
-  ['method', 'name', 'TTLshort'],
-  ['class', 'name', 'TTLshort'],
-  ['method', 'one-of-two', 'TTLlong'],
-  ['class', 'skip', 'SKIPshort'],
-  ['class', 'block', 'BLOCK_DURATIONdefault'],
-  ['method', 'tracker', 'TRACKERdefault'],
-  ['method', 'key', 'KEY_GENERATORdefault'],
-])(
-  'the start rejects an option that the platform cannot keep: %s, %s',
-  async (place, name, option) => {
-    const features = `${featureFile('ignored-throttlers')}?${place}=${name}`;
-    await expect(startService({ database: store.database, features })).rejects.toThrow(
-      new RegExp(
-        `StartError: LimitedController: .* only 'default', with limit and ttl \\(${option}\\)\n`,
-      ),
-    );
-  },
-);
 
 describe.each(['/v1/plain/skipped', '/v1/uncounted/skipped', '/v1/reports/skipped'])(
   'GET %s with @SkipThrottle()',

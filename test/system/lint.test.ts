@@ -36,6 +36,22 @@ function problemsIn(code: string): Problem[] {
   return messages.filter(({ ruleId }) => ruleId?.startsWith('no-restricted-'));
 }
 
+test('ESLint rejects a throttler that the platform does not have, and options that it ignores', () => {
+  const code = `
+    import { SkipThrottle, Throttle } from '@nestjs/throttler';
+    const LIMIT = { limit: 1, ttl: 1_000 };
+    export class Toys {
+      @Throttle({ default: { limit: 1, ttl: 1_000 } }) @SkipThrottle({ default: true }) fits() {}
+      @Throttle({ short: LIMIT }) name() {}
+      @Throttle({ default: LIMIT, long: LIMIT }) oneOfTwo() {}
+      @SkipThrottle({ short: true }) skip() {}
+      @Throttle({ default: { ...LIMIT, blockDuration: 1_000 } }) block() {}
+      @Throttle({ default: { ...LIMIT, getTracker: () => 'all' } }) tracker() {}
+      @Throttle({ default: { ...LIMIT, generateKey: () => 'all' } }) key() {}
+    }`;
+  expect(problemsIn(code).map(({ line }) => line)).toEqual([6, 7, 8, 9, 10, 11]);
+}, 120_000);
+
 test('ESLint rejects a Date without a time zone in an entity, and a second connection of TypeORM', () => {
   const code = `
     import { Module } from '@nestjs/common';

@@ -1,28 +1,21 @@
-import { Module, type OnModuleInit } from '@nestjs/common';
-import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
+import { Module } from '@nestjs/common';
 import { ThrottlerStorage } from '@nestjs/throttler';
 import { Clock } from '../config/clock.js';
 import { Settings } from '../config/settings.js';
 import { ServiceMetrics } from '../metrics/service-metrics.js';
 import { InProcessStorage } from './in-process-storage.js';
 import { LimitStorage } from './limit-storage.js';
-import { checkThrottleOptions } from './throttle-options.js';
 
 /** Limits how many requests a caller may send. */
 @Module({
-  imports: [DiscoveryModule],
   providers: [
     { provide: LimitStorage, useFactory: createStorage, inject: [Settings, Clock] },
     { provide: ThrottlerStorage, useExisting: LimitStorage },
   ],
   exports: [LimitStorage, ThrottlerStorage],
 })
-export class RateLimitModule implements OnModuleInit {
-  constructor(
-    metrics: ServiceMetrics,
-    { circuit }: LimitStorage,
-    private readonly discovery: DiscoveryService,
-  ) {
+export class RateLimitModule {
+  constructor(metrics: ServiceMetrics, { circuit }: LimitStorage) {
     if (!circuit) return;
     metrics.add(
       'redis_circuit_open',
@@ -35,10 +28,6 @@ export class RateLimitModule implements OnModuleInit {
       () => circuit.failures,
       ['reason'],
     );
-  }
-
-  onModuleInit(): void {
-    checkThrottleOptions(this.discovery);
   }
 }
 
