@@ -6,19 +6,16 @@ import {
   type Type,
   VersioningType,
 } from '@nestjs/common';
-import { EXCEPTION_FILTERS_METADATA } from '@nestjs/common/internal';
-import { type AbstractHttpAdapter, DiscoveryService, NestFactory } from '@nestjs/core';
+import { type AbstractHttpAdapter, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, RequestHandler } from 'express';
 import { isUnavailable } from './database/database-errors.js';
-import { recordCaughtErrors } from './error.filter.js';
 import { StartError } from './errors/start-error.js';
 import {
   DocumentationController,
   NoDocumentationController,
 } from './http/openapi/documentation.controller.js';
 import { InterfaceDescription } from './http/openapi/interface-description.js';
-import { decoratedTargets } from './http/request/handler.js';
 import { PublicUrl } from './http/request/public-url.js';
 import { currentRequestIds } from './http/request/request-context.middleware.js';
 import { DEFAULT_VERSION } from './http/routing/interface-versions.js';
@@ -52,7 +49,6 @@ export async function createApp(
   const creating = create(module, adapter, {
     // BodyGuard reads the body, after the guards that can reject the request.
     bodyParser: false,
-    instrument: { instanceDecorator: recordCaughtErrors },
     logger: new NestLogger(logger, currentRequestIds),
     // Throws an error at start instead of exiting.
     abortOnError: false,
@@ -63,12 +59,6 @@ export async function createApp(
   });
   const app: NestExpressApplication = await creating.catch(throwStartError);
   try {
-    for (const [, target] of decoratedTargets(app.get(DiscoveryService))) {
-      const filters = Reflect.getMetadata(EXCEPTION_FILTERS_METADATA, target) as
-        unknown[] | undefined;
-      // NestJS creates the others.
-      filters?.filter((filter) => typeof filter !== 'function').forEach(recordCaughtErrors);
-    }
     app.enableVersioning({ type: VersioningType.URI, defaultVersion: DEFAULT_VERSION });
     app.getHttpServer().once('listening', () => {
       if (app.get(PublicUrl).value) return;

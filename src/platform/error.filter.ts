@@ -1,12 +1,11 @@
 import { STATUS_CODES } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
-import { FILTER_CATCH_EXCEPTIONS } from '@nestjs/common/internal';
 import { Settings } from './config/settings.js';
 import { translateDatabaseError } from './database/database-errors.js';
 import { codeOfStatus, ERRORS } from './errors/catalogue.js';
 import { ServiceError, serviceUnavailable } from './errors/service-error.js';
 import { challengeOf } from './http/request/headers.js';
-import { requestOf, responseOf } from './http/request/request.js';
+import { responseOf } from './http/request/request.js';
 import { sendError } from './http/response/send-json.js';
 
 /** Codes that are errors of RFC 6750, section 3.1. Another 401 has a challenge without an error. */
@@ -30,23 +29,6 @@ export class ErrorFilter implements ExceptionFilter {
     }
     sendError(response, error);
   }
-}
-
-/**
- * Gives the log line of a request the error that a filter of a feature catches.
- *
- * @param instance anything: only a filter is changed
- */
-export function recordCaughtErrors(instance: unknown): unknown {
-  if (!(instance instanceof Object) || instance instanceof ErrorFilter) return instance;
-  if (!Reflect.hasMetadata(FILTER_CATCH_EXCEPTIONS, instance)) return instance;
-  const filter = instance as ExceptionFilter;
-  const send = filter.catch.bind(filter);
-  filter.catch = (exception, host) => {
-    if (host.getType() === 'http') requestOf(host).state.failure ??= serviceErrorOf(exception);
-    return send(exception, host) as unknown;
-  };
-  return instance;
 }
 
 function serviceErrorOf(exception: unknown): ServiceError {
