@@ -13,16 +13,25 @@ export interface FeatureError {
 export const invalidKeyMessage = (prefix: string) =>
   `The API key is not valid: it may be mistyped, revoked or expired. It consists of ${prefix} and 36 letters and digits, which are case-sensitive. Send it as Authorization: Bearer <API_KEY>, with Bearer once and without quotes or brackets. The operator of the service issues API keys.`;
 
+/** The message for a path without a route. @param prefixes of the paths of all versions */
+export const routeNotFoundMessage = (...prefixes: readonly string[]) =>
+  `No route matches this path. Paths are case-sensitive, begin with ${prefixes.join(' or ')} and have no trailing slash.`;
+
+/** The message for a body that is not JSON. @param maxValues of the body */
+export const malformedJsonMessage = (maxValues: number) =>
+  `The body is not JSON in UTF-8, nests deeper than 32 levels, or has more than ${maxValues.toLocaleString('en-US')} values.`;
+
+/** The message for a body that is too large. */
+export const payloadTooLargeMessage = (maxBytes: number) =>
+  `The JSON is over ${maxBytes.toLocaleString('en-US')} bytes, or 256 HTTP chunks.`;
+
 /**
  * The errors of every service. Clients switch on the code. The interface description lists these and
  * those that routes declare.
  */
 export const ERRORS = {
   invalid_request: { status: 400, when: 'A parameter, header or field is missing or invalid.' },
-  malformed_json: {
-    status: 400,
-    when: 'The body is not JSON in UTF-8, nests deeper than 32 levels, or has more than 10,000 values.',
-  },
+  malformed_json: { status: 400, when: malformedJsonMessage(10_000) },
   invalid_cursor: {
     status: 400,
     when: 'The cursor is malformed or belongs to a list with different filters. Follow the Link header of the previous page, or omit cursor to get the first page.',
@@ -36,10 +45,7 @@ export const ERRORS = {
     status: 403,
     when: 'This API key is read-only: it allows GET, HEAD and OPTIONS. The operator of the service issues API keys.',
   },
-  route_not_found: {
-    status: 404,
-    when: 'No route matches this path. Paths are case-sensitive, begin with /v1/ and have no trailing slash.',
-  },
+  route_not_found: { status: 404, when: routeNotFoundMessage('/v1/') },
   method_not_allowed: { status: 405, when: 'The path does not allow the method.' },
   request_timeout: { status: 408, when: 'The request did not arrive in time.' },
   idempotency_key_in_progress: {
@@ -47,7 +53,7 @@ export const ERRORS = {
     when: 'The first request with this Idempotency-Key is still in progress. Try again in a moment.',
   },
   endpoint_removed: { status: 410, when: 'The operation was removed.' },
-  payload_too_large: { status: 413, when: 'The JSON is over 102,400 bytes, or 256 HTTP chunks.' },
+  payload_too_large: { status: 413, when: payloadTooLargeMessage(102_400) },
   unsupported_media_type: {
     status: 415,
     when: 'The Content-Type of the request body must be application/json, in UTF-8.',

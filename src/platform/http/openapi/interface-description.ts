@@ -19,6 +19,8 @@ import { Settings } from '../../config/settings.js';
 import {
   codeOfStatus,
   invalidKeyMessage,
+  malformedJsonMessage,
+  payloadTooLargeMessage,
   SERVICE_CODES,
   UNSUPPORTED_EXPECT,
 } from '../../errors/catalogue.js';
@@ -201,7 +203,8 @@ export class InterfaceDescription {
     const parameters = (operation.parameters ?? []) as ParameterObject[];
     const { security = [] } = operation;
     const { content } = (operation.requestBody ?? {}) as { content?: object };
-    const limits = (operation as { 'x-body-limits'?: BodyLimits })['x-body-limits'];
+    const { bytes = MAX_BODY_BYTES, values = MAX_BODY_VALUES } =
+      (operation as { 'x-body-limits'?: BodyLimits })['x-body-limits'] ?? {};
     const isRead = method === 'get';
     const isDeprecated = 'x-sunset' in operation;
     const isIdempotent = parameters.some(
@@ -220,11 +223,12 @@ export class InterfaceDescription {
       ...(parameters.some(({ name }) => name === 'If-Match') ? ['precondition_failed'] : []),
       ...(isDeprecated ? ['endpoint_removed'] : []),
     ];
-    const invalidKey = invalidKeyMessage(this.settings.product.keyPrefix);
-    const errors = codes
-      .map((code) => errorExample(code, code === 'invalid_api_key' ? invalidKey : undefined))
-      .map((example) => withLimits(example, limits))
-      .concat(UNKNOWN_EXPECT);
+    const messages: Record<string, string> = {
+      invalid_api_key: invalidKeyMessage(this.settings.product.keyPrefix),
+      malformed_json: malformedJsonMessage(values),
+      payload_too_large: payloadTooLargeMessage(bytes),
+    };
+    const errors = codes.map((code) => errorExample(code, messages[code])).concat(UNKNOWN_EXPECT);
     const occasionsOf = (status: number, ...occasions: Occasion[]): Occasion[] =>
       isDeprecated && AFTER_DEPRECATION.includes(status) ? ['deprecated', ...occasions] : occasions;
 
@@ -278,15 +282,6 @@ function errorSchema(codes: string[]): SchemaObject {
     required: ['code', 'message', 'status'],
     additionalProperties: false,
   };
-}
-
-/** Returns an error whose message names the limits of the operation instead of the usual ones. */
-function withLimits(error: ErrorExample, limits: BodyLimits = {}): ErrorExample {
-  const { bytes = MAX_BODY_BYTES, values = MAX_BODY_VALUES } = limits;
-  const replace = (text: string, from: number, to: number): string =>
-    text.replace(from.toLocaleString('en-US'), to.toLocaleString('en-US'));
-  const message = replace(error.message, MAX_BODY_BYTES, bytes);
-  return { ...error, message: replace(message, MAX_BODY_VALUES, values) };
 }
 
 /** Returns the errors that `@ApiErrors()` or a decorator of @nestjs/swagger declares. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { CONTROLLER_WATERMARK, VERSION_METADATA } from '@nestjs/common/internal';
 import { DiscoveryService } from '@nestjs/core';
-import { ERRORS } from '../../errors/catalogue.js';
+import { routeNotFoundMessage } from '../../errors/catalogue.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { decoratedTargets } from '../request/handler.js';
 
@@ -23,7 +23,7 @@ export class InterfaceVersions {
 
   /** The message for a path without a route, which names the versions. */
   get routeNotFoundMessage(): string {
-    return ERRORS.route_not_found.when.replace('/v1/', this.prefixes.join(' or '));
+    return routeNotFoundMessage(...this.prefixes);
   }
 
   /** Returns the 404 for a path without a route. @param hint follows the message */
