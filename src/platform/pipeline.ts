@@ -4,7 +4,6 @@ import { ApiKeyGuard } from './access/api-key.guard.js';
 import { ErrorFilter } from './error.filter.js';
 import { BodyGuard } from './http/body/body.guard.js';
 import { RequestContextMiddleware } from './http/request/request-context.middleware.js';
-import { IfMatchGuard } from './http/response/if-match.guard.js';
 import { ResponseDeadline } from './http/response/response-deadline.js';
 import type { ResponseObserver } from './http/response/response-observers.js';
 import { CorsMiddleware } from './http/routing/cors.middleware.js';
@@ -54,8 +53,6 @@ export const GUARDS: readonly Type<CanActivate>[] = [
   ApiKeyGuard,
   // 400 for a malformed Idempotency-Key.
   IdempotencyKeyGuard,
-  // 400 for a malformed If-Match, or if the handler would ignore it.
-  IfMatchGuard,
   // 415, 413, 400 or 503 for a body that cannot be read. No body is read before this step. From now
   // on, 503 if the handler sends no response in time.
   BodyGuard,

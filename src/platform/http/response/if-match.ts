@@ -24,7 +24,7 @@ export interface IfMatch {
 }
 
 /** Returns the condition of a request, undefined without one. @throws ServiceError invalid_request */
-export function ifMatchOf({ headers }: Request): IfMatch | undefined {
+function ifMatchOf({ headers }: Request): IfMatch | undefined {
   const header = headers['if-match'];
   if (header === undefined) return undefined;
   if (!VALUE.test(header)) throw new ServiceError('invalid_request', MALFORMED);
@@ -38,9 +38,6 @@ export function ifMatchOf({ headers }: Request): IfMatch | undefined {
   };
 }
 
-export const ifMatchParameter = (_data: unknown, context: ExecutionContext): IfMatch | undefined =>
-  ifMatchOf(requestOf(context));
-
 const describeHeader = applyDecorators(
   ApiHeader({
     name: 'If-Match',
@@ -52,10 +49,13 @@ const describeHeader = applyDecorators(
 
 /**
  * Passes the `If-Match` of a request to a handler, undefined without the header, and describes the
- * header in the interface description. The service calls `check`. Other routes that change something
- * reject the header.
+ * header in the interface description. The service calls `check`. A malformed header gets 400. Other
+ * routes ignore the header.
  */
-export const IfMatch = createParamDecorator(ifMatchParameter, [
-  (controller, name = '') =>
-    describeHeader(controller, name, Object.getOwnPropertyDescriptor(controller, name)),
-]);
+export const IfMatch = createParamDecorator(
+  (_data: unknown, context: ExecutionContext) => ifMatchOf(requestOf(context)),
+  [
+    (controller, name = '') =>
+      describeHeader(controller, name, Object.getOwnPropertyDescriptor(controller, name)),
+  ],
+);
