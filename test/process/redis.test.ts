@@ -1,13 +1,20 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Redis } from 'ioredis';
 import { PRODUCT } from '../../src/product.js';
 import { ApiClient } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
 import { limitsOf } from '../harness/rate-limit/limits.js';
 import { createCertificate, hasOpenssl } from '../harness/processes/certificate.js';
-import { describeWithRedis, type RedisServer, startRedis } from '../harness/processes/redis.js';
+import {
+  describeWithRedis,
+  type RedisServer,
+  startRedis,
+  startRedisCluster,
+} from '../harness/processes/redis.js';
+import { until } from '../harness/run/until.js';
 import { type BuiltService, startBuiltService } from '../harness/service/service.js';
 
 (hasOpenssl ? describeWithRedis : describe.skip)(
@@ -58,3 +65,69 @@ import { type BuiltService, startBuiltService } from '../harness/service/service
     });
   },
 );
+
+describeWithRedis('the files of REDIS_URL_FILE and REDIS_CA_FILE', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'pets-redis-renewed-'));
+  const address = join(folder, 'address');
+  const database = useDatabase();
+  const servers: { close(): Promise<void> }[] = [];
+  afterAll(async () => {
+    await Promise.all(servers.map((server) => server.close()));
+    rmSync(folder, { recursive: true });
+  });
+
+  async function start(env: Record<string, string>) {
+    const service = await startBuiltService({
+      DATABASE_URL: database.url,
+      REDIS_URL_FILE: address,
+      ...env,
+    });
+    const client = new ApiClient(service);
+    const becomes = (status: string) =>
+      until(async () => (await client.get('/health/ready')).json.status === status);
+    await becomes('ok');
+    return { service, becomes };
+  }
+
+  (hasOpenssl ? test : test.skip)('are read for each connection to a server', async () => {
+    const create = () => createCertificate(mkdtempSync(join(folder, 'certificate')));
+    const [old, renewed] = [create(), create()];
+    const authority = join(folder, 'ca');
+    copyFileSync(old.certificate, authority);
+    const tls = { ...old };
+    const redis = await startRedis({ args: ['--requirepass', 'old'], tls, password: 'old' });
+    servers.push(redis);
+    const url = (password: string) => `rediss://:${password}@127.0.0.1:${redis.port}`;
+    writeFileSync(address, url('old'));
+    const { service, becomes } = await start({ REDIS_CA_FILE: authority });
+
+    copyFileSync(renewed.certificate, old.certificate);
+    copyFileSync(renewed.key, old.key);
+    const files = ['tls-cert-file', old.certificate, 'tls-key-file', old.key];
+    await redis.client.call('CONFIG', 'SET', 'requirepass', 'new', ...files);
+    await redis.client.call('CLIENT', 'KILL', 'TYPE', 'normal');
+    await becomes('degraded');
+    copyFileSync(renewed.certificate, authority);
+    writeFileSync(address, url('new'));
+    await becomes('ok');
+    expect(await service.stop()).toBe(0);
+  });
+
+  test('are read for each connection to the nodes of a Cluster', async () => {
+    const cluster = await startRedisCluster({ password: 'old' });
+    servers.push(cluster);
+    const urls = (password: string) => cluster.url.replaceAll('redis://', `redis://:${password}@`);
+    writeFileSync(address, urls('old'));
+    const { service, becomes } = await start({});
+
+    const change = async (client: Redis) => {
+      await client.call('CONFIG', 'SET', 'requirepass', 'new', 'masterauth', 'new');
+      await client.call('CLIENT', 'KILL', 'TYPE', 'normal');
+    };
+    await Promise.all(cluster.nodes.map(({ client }) => change(client)));
+    await becomes('degraded');
+    writeFileSync(address, urls('new'));
+    await becomes('ok');
+    expect(await service.stop()).toBe(0);
+  });
+});

@@ -1,8 +1,10 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { parseEnv } from 'node:util';
+import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { PRODUCT } from '../../src/product.js';
 import { readSettings } from '../../src/platform/config/environment-reader.js';
@@ -259,11 +261,12 @@ test.each([
       prefix: PRODUCT.redisPrefix,
       commandTimeoutMs: 100,
     };
-    expect(new Settings(PRODUCT, { REDIS_URL: url }).redis).toEqual(defaults);
-    const own = { REDIS_CA: 'x', REDIS_PREFIX: 'pets/1:', REDIS_COMMAND_TIMEOUT_SECONDS: '0.25' };
-    expect(new Settings(PRODUCT, { REDIS_URL: url, ...own }).redis).toEqual({
+    expect(new Settings(PRODUCT, { REDIS_URL: url }).redis).toMatchObject(defaults);
+    const [ca = ''] = rootCertificates;
+    const own = { REDIS_CA: ca, REDIS_PREFIX: 'pets/1:', REDIS_COMMAND_TIMEOUT_SECONDS: '0.25' };
+    expect(new Settings(PRODUCT, { REDIS_URL: url, ...own }).redis).toMatchObject({
       ...address,
-      ca: 'x',
+      ca,
       prefix: 'pets/1:',
       commandTimeoutMs: 250,
     });
@@ -405,15 +408,33 @@ describe('DATABASE_URL', () => {
     expect(new pg.Client(connection).ssl).toEqual(ssl);
   });
 
-  test.each(['sslrootcert', 'sslcert', 'sslkey'])('has the text of the file of %s', (name) => {
+  const privateKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+  const key = privateKey.export({ type: 'pkcs8', format: 'pem' });
+
+  test.each([
+    ['sslrootcert', ca],
+    ['sslcert', ca],
+    ['sslkey', String(key)],
+  ])('has the text of the file of %s, which must be complete', (name, text) => {
     const read = (bytes: string | Buffer) => {
       writeFileSync(join(FOLDER, 'text'), bytes);
-      return `${ADDRESS}?${name}=${join(FOLDER, 'text')}`;
+      return { DATABASE_URL: `${ADDRESS}?${name}=${join(FOLDER, 'text')}` };
     };
-    const { connection } = new Settings(PRODUCT, { DATABASE_URL: read(`\ufeff${ca}`) }).database;
-    expect(Object.values(connection?.ssl ?? {})).toContain(ca);
-    const utf16 = Buffer.from(`\ufeff${ca}`, 'utf16le');
-    expect(rejectionOf({ DATABASE_URL: read(utf16) })).toMatch(/^DATABASE_URL .*text in UTF-8\)$/);
+    const { connection } = new Settings(PRODUCT, read(`\ufeff${text}`)).database;
+    expect(Object.values(connection?.ssl ?? {})).toContain(text);
+    const utf16 = Buffer.from(`\ufeff${text}`, 'utf16le');
+    expect(rejectionOf(read(utf16))).toMatch(/^DATABASE_URL .*text in UTF-8\)$/);
+    const firstEnd = text.indexOf('-----END');
+    for (const part of [text.slice(0, firstEnd), text.slice(0, firstEnd - 70), '', 'other'])
+      expect(rejectionOf(read(part))).toMatch(/^DATABASE_URL is invalid: .*\)$/);
+  });
+
+  test('has a private key that belongs to its certificate', () => {
+    writeFileSync(join(FOLDER, 'key'), key);
+    const files = `sslcert=${CERTIFICATE}&sslkey=${join(FOLDER, 'key')}`;
+    expect(rejectionOf({ DATABASE_URL: `${ADDRESS}?${files}` })).toMatch(
+      /does not belong to the certificate\)$/,
+    );
   });
 
   test.each<[string, object]>([
@@ -481,7 +502,9 @@ describe('a secret from a file', () => {
         const environment = { ...DATABASE, REDIS_URL: 'redis://a', [`${name}_FILE`]: path };
         return Object.fromEntries(Object.entries(environment).filter(([other]) => other !== name));
       };
-      const text = name.startsWith('REDIS') ? 'redis://b' : 'postgres://b/pets';
+      const [ca = ''] = rootCertificates;
+      const text =
+        name === 'REDIS_CA' ? ca : `${name.startsWith('REDIS') ? 'redis' : 'postgres'}://b`;
       const { redis, database } = new Settings(PRODUCT, read(`\ufeff${text}\n`));
       expect(JSON.stringify([redis, database])).not.toContain('\ufeff');
       const utf16 = Buffer.from(`\ufeff${text}`, 'utf16le');
@@ -525,6 +548,95 @@ describe('a secret from a file', () => {
     expect(rejectionOf({ ...DATABASE, DATABASE_URL_FILE: path })).toMatch(
       /^DATABASE_URL_FILE .*only one of DATABASE_URL and DATABASE_URL_FILE$/,
     );
+  });
+});
+
+describe('the credentials of a new connection', () => {
+  const [firstCa = '', secondCa = ''] = rootCertificates;
+  const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
+  afterEach(() => warn.mockClear());
+  afterAll(() => warn.mockRestore());
+
+  function file(name: string, text = ''): string {
+    const path = join(FOLDER, name);
+    writeFileSync(path, text);
+    return path;
+  }
+
+  test.each<
+    [
+      title: string,
+      first: string,
+      second: string,
+      invalid: string[],
+      of: (path: string) => () => unknown,
+    ]
+  >([
+    [
+      'DATABASE_PASSWORD_FILE',
+      'one\n',
+      'two\n',
+      ['', '\n'],
+      (path) => {
+        const environment = { DATABASE_URL: 'postgres://user@db', DATABASE_PASSWORD_FILE: path };
+        const { connection } = new Settings(PRODUCT, environment).database;
+        return () => connection?.credentials?.().password;
+      },
+    ],
+    [
+      'the user and the password in DATABASE_URL_FILE',
+      'postgres://one:1@db',
+      'postgres://two:2@db',
+      ['', 'postgres://two:2@'],
+      (path) => {
+        const { connection } = new Settings(PRODUCT, { DATABASE_URL_FILE: path }).database;
+        return () => connection?.credentials?.();
+      },
+    ],
+    [
+      'sslrootcert',
+      firstCa,
+      `${firstCa}\n${secondCa}`,
+      ['', firstCa.slice(0, -30), `${firstCa}\n${secondCa.slice(0, 500)}`],
+      (path) => {
+        const environment = { DATABASE_URL: `${ADDRESS}?sslmode=verify-full&sslrootcert=${path}` };
+        const { connection } = new Settings(PRODUCT, environment).database;
+        return () => connection?.credentials?.().ssl;
+      },
+    ],
+    [
+      'the user and the password in REDIS_URL_FILE',
+      'redis://one:%2B@redis',
+      'redis://two:2@redis',
+      ['', 'redis://two:2@'],
+      (path) => new Settings(PRODUCT, { REDIS_URL_FILE: path }).redis!.credentials,
+    ],
+    [
+      'REDIS_CA_FILE',
+      firstCa,
+      secondCa,
+      ['', secondCa.slice(0, -30)],
+      (path) =>
+        new Settings(PRODUCT, { REDIS_URL: 'rediss://redis', REDIS_CA_FILE: path }).redis!
+          .credentials,
+    ],
+  ])('are what the file says now, or said last: %s', (title, first, second, invalid, of) => {
+    const path = file('renewed', first);
+    const current = of(path);
+    const before = current();
+    for (const text of invalid) {
+      file('renewed', text);
+      expect(current()).toEqual(before);
+      expect(current()).toEqual(before);
+      expect(warn.mock.lastCall).toEqual([expect.stringMatching(/ is invalid: .*stays in use\.$/)]);
+    }
+    rmSync(path);
+    expect(current()).toEqual(before);
+    const lines = new Set(warn.mock.calls.map(([line]) => String(line)));
+    expect(warn.mock.calls).toHaveLength(lines.size);
+    file('renewed', second);
+    expect(current()).not.toEqual(before);
+    expect(current()).toEqual(of(path)());
   });
 });
 

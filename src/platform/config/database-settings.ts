@@ -3,7 +3,12 @@ import type { ClientConfig } from 'pg';
 import { parse, toClientConfig } from 'pg-connection-string';
 import type { EnvironmentReader } from './environment-reader.js';
 import type { Product } from './product.js';
-import { isSessionParameter, readSessionParameters } from './session-parameters.js';
+import { checkTlsFiles, renewedSettings } from './renewed-settings.js';
+import {
+  isSessionParameter,
+  readSessionParameters,
+  type SessionConfig,
+} from './session-parameters.js';
 import { readTextFile } from './text-file.js';
 
 /** The parts of an address, and the parameters that are implemented, with libpq's names. */
@@ -24,6 +29,12 @@ const TIMEOUT = { min: 0.1, max: 60 };
  */
 export type DatabaseUse = 'service' | 'command';
 
+/** Where the database is, as pg's configuration. */
+export interface ConnectionSettings extends SessionConfig {
+  /** Returns those of a new connection. Their files may have been renewed. By default, they never change. */
+  readonly credentials?: () => Pick<ClientConfig, 'user' | 'password' | 'ssl'>;
+}
+
 export type DatabaseSettings = Readonly<ReturnType<typeof readDatabaseSettings>> & {
   /**
    * For commands: a statement or transaction may take as long as its input, but the server may be silent
@@ -39,7 +50,7 @@ export function readDatabaseSettings(read: EnvironmentReader, { name, database }
     /** Where root keeps a copy of PostgreSQL's programs. Every user may read it, only root writes to it. */
     programsFolder: `/var/cache/${name}`,
     /** undefined: the embedded server in `dataDir`. */
-    connection: readConnection(read),
+    connection: readRenewedConnection(read),
     poolSize: read.integer('DATABASE_POOL_SIZE', 10, { min: 1, max: 1000 }),
     /** Calls that may wait for a connection. */
     queueSize: read.integer('DATABASE_QUEUE_SIZE', 500, { min: 1, max: 100_000 }),
@@ -51,6 +62,17 @@ export function readDatabaseSettings(read: EnvironmentReader, { name, database }
     /** Absolute path of the folder with the embedded database. */
     dataDir: resolve(read.text('DATA_DIR', '.data')),
   };
+}
+
+function readRenewedConnection(read: EnvironmentReader): ConnectionSettings | undefined {
+  const connection = readConnection(read);
+  if (connection === undefined) return undefined;
+  const renewed = renewedSettings(read, readConnection, connection);
+  const credentials = () => {
+    const { user, password, ssl } = renewed() ?? connection;
+    return { user, password, ssl };
+  };
+  return { ...connection, credentials };
 }
 
 function readConnection(read: EnvironmentReader): ClientConfig | undefined {
@@ -86,6 +108,7 @@ function readConnection(read: EnvironmentReader): ClientConfig | undefined {
     for (const [name, part] of Object.entries(TLS_FILES))
       if (rest[name] && ssl) Object.assign(ssl, { [part]: readTextFile(rest[name]) });
     const session = readSessionParameters(options);
+    if (typeof options.ssl === 'object') checkTlsFiles(options.ssl);
     // pg reads PGPASSWORD and PGPASSFILE if there is no password.
     return { ...toClientConfig(options), ...session, password: options.password || password };
   } catch (error) {

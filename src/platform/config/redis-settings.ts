@@ -1,5 +1,6 @@
 import { unescape } from 'node:querystring';
 import type { EnvironmentReader } from './environment-reader.js';
+import { checkTlsFiles, renewedSettings } from './renewed-settings.js';
 
 const ADDRESS = /^rediss?:\/\/(?:[^/?#\s%]|%[\da-f]{2})+(?:\/\d{0,5})?$/i;
 const EXPECTED =
@@ -17,8 +18,22 @@ export function readRedisSettings(read: EnvironmentReader, defaultPrefix: string
   }
   const limits = { min: 0.01, max: 1 };
   const commandTimeoutMs = read.seconds('REDIS_COMMAND_TIMEOUT_SECONDS', 0.1, limits);
+  const servers = readServers(read);
+  if (servers === undefined) return undefined;
+  const renewed = renewedSettings(read, readServers, servers);
+  /** Returns those of a new connection. Their files may have been renewed. */
+  const credentials = () => credentialsOf(renewed() ?? servers);
+  return { ...servers, credentials, prefix, commandTimeoutMs };
+}
+
+function readServers(read: EnvironmentReader) {
   /** The certificate of a private authority. undefined: the authorities that Node.js trusts. */
   const ca = read.secret('REDIS_CA');
+  try {
+    checkTlsFiles({ ca });
+  } catch (error) {
+    read.reject('REDIS_CA', `certificates in PEM (${(error as Error).message})`);
+  }
   /** One server, or several nodes of a Cluster, with the same protocol, user and password. */
   const urls = read
     .secret('REDIS_URL')
@@ -33,9 +48,14 @@ export function readRedisSettings(read: EnvironmentReader, defaultPrefix: string
   if (!areValid || (isCluster && Math.max(database, ...others) > 0)) {
     return read.reject('REDIS_URL', EXPECTED);
   }
-  return { urls, database, ca, prefix, commandTimeoutMs };
+  return { urls, database, ca };
 }
 
 function databaseOf(url: string): number {
   return Number(new URL(url).pathname.slice(1));
+}
+
+function credentialsOf({ urls: [url = ''], ca }: { urls: string[]; ca: string | undefined }) {
+  const { username, password } = new URL(url);
+  return { username: unescape(username), password: unescape(password), ca };
 }

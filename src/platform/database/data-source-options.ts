@@ -1,7 +1,6 @@
-import pg, { type ClientConfig } from 'pg';
+import pg from 'pg';
 import type { DataSourceOptions } from 'typeorm';
-import type { DatabaseSettings } from '../config/database-settings.js';
-import type { SessionConfig } from '../config/session-parameters.js';
+import type { ConnectionSettings, DatabaseSettings } from '../config/database-settings.js';
 import { PgClient, type PgClientConfig } from './pipelining/pg-client.js';
 import { columnTypes } from './pipelining/statement-batch.js';
 import { BoundedPool, type BoundedPoolConfig } from './pools/bounded-pool.js';
@@ -23,7 +22,7 @@ const CLIENT_TIMEOUT_MARGIN_MS = 250;
  * @param purpose follows the name of the database in pg_stat_activity
  */
 export function connectionConfig(
-  connection: SessionConfig,
+  connection: ConnectionSettings,
   settings: DatabaseSettings,
   purpose = '',
 ): BoundedPoolConfig & PgClientConfig {
@@ -55,7 +54,7 @@ export function connectionConfig(
 
 /** Returns TypeORM's options for a connection pool of the service. Every wait in it is bounded. */
 export function dataSourceOptions(
-  connection: ClientConfig,
+  connection: ConnectionSettings,
   settings: DatabaseSettings,
   purpose?: string,
 ): DataSourceOptions {

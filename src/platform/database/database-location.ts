@@ -1,11 +1,15 @@
-import pg, { type ClientConfig } from 'pg';
-import type { DatabaseSettings, DatabaseUse } from '../config/database-settings.js';
+import pg from 'pg';
+import type {
+  ConnectionSettings,
+  DatabaseSettings,
+  DatabaseUse,
+} from '../config/database-settings.js';
 
 /** Where the database is, and how to stop it. */
 export abstract class DatabaseLocation {
   /** A command uses the database without what belongs to the service: jobs, events, demo data. */
   abstract readonly use: DatabaseUse;
-  abstract readonly connection: ClientConfig;
+  abstract readonly connection: ConnectionSettings;
   abstract readonly embedded: boolean;
   abstract readonly name: string;
   /** For operators, on one line, without the password: `store on db.example.org:5432`. */

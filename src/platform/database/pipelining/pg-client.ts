@@ -5,7 +5,7 @@
 import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import pg from 'pg';
-import type { SessionConfig } from '../../config/session-parameters.js';
+import type { ConnectionSettings } from '../../config/database-settings.js';
 import { StartError } from '../../errors/start-error.js';
 import { traceStatement } from '../../tracing/spans.js';
 import {
@@ -20,7 +20,7 @@ import {
 const RUN_AGAIN = /^(?:0A000|22|26000|40P01|42|XX000)/;
 
 /** pg's configuration with options of PgClient. */
-export interface PgClientConfig extends SessionConfig {
+export interface PgClientConfig extends ConnectionSettings {
   /** How long a response may take; by default without a limit. */
   responseTimeoutMs?: number;
   /** Instead: how long the server may send nothing. A transaction has no other limit then. */
@@ -70,7 +70,7 @@ export class PgClient extends pg.Client {
   private readonly prepared: PreparedStatements = new Map();
 
   constructor(private readonly config: PgClientConfig) {
-    super(config);
+    super({ ...config, ...config.credentials?.() });
     const { responseTimeoutMs = 0, progressLimitMs } = config;
     const { connection } = this.internals;
     if (config.requiresChannelBinding) this.requireChannelBinding();

@@ -7,6 +7,7 @@ import { type Budget, endOfBan, type LimitMode, type RateLimitDecision } from '.
 import { limitScripts } from './limit-script.js';
 import { RedisFailure } from './circuit.js';
 import { createConnector } from './connector.js';
+import { renewCredentials } from './redis-credentials.js';
 
 const START_TIMEOUT_MS = 1_000;
 /** Shorter, so that the first failure has a cause. */
@@ -45,6 +46,7 @@ export class RedisConnection {
   constructor(private readonly settings: RedisSettings) {
     const record = (error: unknown): void => this.recordError(error);
     this.client = createClient(settings, createConnector(record));
+    renewCredentials(this.client, settings);
     for (const [name, lua] of Object.entries(limitScripts(settings.database)))
       this.client.defineCommand(name, { lua, numberOfKeys: 1 });
     // Without a listener, ioredis prints errors. These events explain why the next command fails.
