@@ -1,5 +1,5 @@
 import type { Logger } from '@nestjs/common';
-import { RepeatedWork } from '../../src/platform/database/repeated-work.js';
+import { IdlePause, RepeatedWork } from '../../src/platform/database/repeated-work.js';
 
 test('failures are logged once per minute, and the success after them', async () => {
   let nowMs = 5;
@@ -29,4 +29,24 @@ test('failures are logged once per minute, and the success after them', async ()
   expect(await run(60_060)).toEqual([]);
   expect(await run(120_010, 'g')).toEqual(['warn Counting has failed: g']);
   expect(await run(120_020)).toEqual(['log Counting succeeds again, after 1 failure']);
+});
+
+test('the pause of work with nothing to do doubles up to an hour, and is short after other work', () => {
+  let nowMs = 0;
+  const pause = new IdlePause({ now: () => 0, monotonicMs: () => nowMs }, 2_000);
+  /** Returns the ticks of its interval until the next run. */
+  const ticksAfter = (hadNothingToDo: boolean): number => {
+    pause.begin(hadNothingToDo);
+    let ticks = 0;
+    do {
+      nowMs += 2_000;
+      ticks++;
+    } while (!pause.isOver);
+    return ticks;
+  };
+  expect(pause.isOver).toBe(true);
+  expect(ticksAfter(false)).toBe(1);
+  expect([true, true, true, true].map(ticksAfter)).toEqual([2, 4, 8, 16]);
+  expect(ticksAfter(false)).toBe(1);
+  expect(Array.from({ length: 12 }, () => ticksAfter(true)).at(-1)).toBe(1_800);
 });

@@ -3,6 +3,7 @@ import { createOwner } from '../harness/database/factories.js';
 import { ApiClient } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
 import { useStore } from '../harness/http/store.js';
+import { until } from '../harness/run/until.js';
 
 const store = useStore({ features: 'idempotent' });
 let api: ApiClient;
@@ -75,4 +76,14 @@ describe('POST to a route of a feature with @IdempotencyKey()', () => {
     expect(responses.map(({ status }) => status)).toEqual([409, 201]);
     expect(responses[1]?.headers).not.toHaveProperty('idempotent-replayed');
   });
+});
+
+test('expired responses are deleted', async () => {
+  const count = async () =>
+    (await store.query<{ count: number }>('SELECT count(*)::int FROM idempotency_keys'))[0]?.count;
+  await post('create/created');
+  expect(await count()).toBeGreaterThan(0);
+  await store.service.advance(24 * 3_600_000);
+  // By the schedule of the service.
+  await until(async () => (await count()) === 0);
 });

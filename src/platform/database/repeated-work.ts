@@ -1,6 +1,8 @@
 import type { Logger } from '@nestjs/common';
 import { type Clock, MINUTE_MS } from '../config/clock.js';
 
+const MAX_PAUSE_MS = 60 * MINUTE_MS;
+
 /**
  * Logs the failures of work that is repeated in the background: the first one, then at most one per
  * minute, and the success after a logged one. Otherwise an outage of the database fills the log.
@@ -48,5 +50,34 @@ export class RepeatedWork {
     }
     this.failures = 0;
     this.isReported = false;
+  }
+}
+
+/**
+ * Slows down work that finds nothing to do, so that a database that pauses when nobody uses it can pause: the
+ * pause between two runs doubles, up to an hour.
+ */
+export class IdlePause {
+  private pauseMs: number;
+  private endsAtMs = -Infinity;
+
+  /** @param shortestMs the pause after a run that had something to do */
+  constructor(
+    private readonly clock: Clock,
+    private readonly shortestMs: number,
+  ) {
+    this.pauseMs = shortestMs;
+  }
+
+  /** Whether the work is due. */
+  get isOver(): boolean {
+    return this.clock.monotonicMs() >= this.endsAtMs;
+  }
+
+  /** Begins the pause after a run. */
+  begin(hadNothingToDo: boolean): void {
+    this.pauseMs = hadNothingToDo ? Math.min(2 * this.pauseMs, MAX_PAUSE_MS) : this.shortestMs;
+    // A timer can fire a little early.
+    this.endsAtMs = this.clock.monotonicMs() + this.pauseMs - this.shortestMs / 2;
   }
 }

@@ -26,7 +26,8 @@ const DELETE_EXPIRED = `
   DELETE FROM idempotency_keys
    WHERE ctid = ANY (ARRAY(
            SELECT ctid FROM idempotency_keys
-            WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED))`;
+            WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED))
+  RETURNING true`;
 
 export type OwnedKey = Pick<IdempotencyRecord, 'ownerId' | 'key'>;
 
@@ -74,9 +75,10 @@ export class IdempotencyRepository {
     return saved.length > 0;
   }
 
-  /** Deletes up to `limit` expired records that no other replica deletes. */
-  async deleteExpired(nowMs: number, limit: number): Promise<void> {
-    await queryRows(this.manager, DELETE_EXPIRED, [new Date(nowMs), limit]);
+  /** Deletes up to `limit` expired records that no other replica deletes. Returns whether there was one. */
+  async deleteExpired(nowMs: number, limit: number): Promise<boolean> {
+    const values = [new Date(nowMs), limit];
+    return (await queryRows(this.manager, DELETE_EXPIRED, values)).length > 0;
   }
 }
 

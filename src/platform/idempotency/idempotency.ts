@@ -6,7 +6,7 @@ import { Clock, DAY_MS } from '../config/clock.js';
 import { ServiceError } from '../errors/service-error.js';
 import { parseExact } from '../http/body/parse-json.js';
 import { jsonText } from '../http/response/json-text.js';
-import { RepeatedWork } from '../database/repeated-work.js';
+import { IdlePause, RepeatedWork } from '../database/repeated-work.js';
 import type { IdempotencyKey } from './idempotency-key.guard.js';
 import { IdempotencyRepository } from './idempotency.repository.js';
 
@@ -35,6 +35,7 @@ interface IdempotentRequest {
 @Injectable()
 export class Idempotency {
   private readonly cleanup: RepeatedWork;
+  private readonly pause: IdlePause;
 
   constructor(
     private readonly repository: IdempotencyRepository,
@@ -43,6 +44,7 @@ export class Idempotency {
   ) {
     const logger = new Logger(Idempotency.name);
     this.cleanup = new RepeatedWork(logger, clock, 'Deleting expired idempotency keys');
+    this.pause = new IdlePause(clock, CLEANUP_INTERVAL_MS);
   }
 
   /**
@@ -86,9 +88,14 @@ export class Idempotency {
   }
 
   /** Runs on every replica. SKIP LOCKED divides the rows. */
-  @Interval(CLEANUP_INTERVAL_MS)
   async deleteExpired(): Promise<void> {
-    await this.cleanup.run(() => this.repository.deleteExpired(this.clock.now(), BATCH_SIZE));
+    const remove = () => this.repository.deleteExpired(this.clock.now(), BATCH_SIZE);
+    this.pause.begin((await this.cleanup.run(remove)) === false);
+  }
+
+  @Interval(CLEANUP_INTERVAL_MS)
+  async deleteExpiredIfDue(): Promise<void> {
+    if (this.pause.isOver) await this.deleteExpired();
   }
 }
 

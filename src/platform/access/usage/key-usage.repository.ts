@@ -33,7 +33,8 @@ const DELETE_BEFORE = `
   DELETE FROM api_key_usage
    WHERE ctid = ANY (ARRAY(
            SELECT ctid FROM api_key_usage
-            WHERE day < 'epoch'::date + $1::int ORDER BY day LIMIT $2 FOR UPDATE SKIP LOCKED))`;
+            WHERE day < 'epoch'::date + $1::int ORDER BY day LIMIT $2 FOR UPDATE SKIP LOCKED))
+  RETURNING true`;
 
 /** The requests that a counter has counted so far. */
 export interface UsageCount {
@@ -70,8 +71,8 @@ export class KeyUsageRepository {
     return new Set(locked.map(({ id }) => id));
   }
 
-  /** Deletes up to `limit` counts of earlier days that no other replica deletes. */
-  async deleteBefore(day: number, limit: number): Promise<void> {
-    await queryRows(this.manager, DELETE_BEFORE, [day, limit]);
+  /** Deletes up to `limit` counts of earlier days that no other replica deletes. Returns whether there was one. */
+  async deleteBefore(day: number, limit: number): Promise<boolean> {
+    return (await queryRows(this.manager, DELETE_BEFORE, [day, limit])).length > 0;
   }
 }

@@ -3,7 +3,7 @@ import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { Clock, DAY_MS, MINUTE_MS } from '../../config/clock.js';
 import type { KeyState } from '../../http/request/caller.js';
-import { RepeatedWork } from '../../database/repeated-work.js';
+import { IdlePause, RepeatedWork } from '../../database/repeated-work.js';
 import { type KeyUse, KeyUsageRepository, type UsageCount } from './key-usage.repository.js';
 
 /** Counts and last uses are also saved at the shutdown. `kill -9` loses those since the last save. */
@@ -22,6 +22,7 @@ export class KeyUsage implements OnApplicationShutdown {
   private readonly savingCounts: RepeatedWork;
   private readonly savingUses: RepeatedWork;
   private readonly deletingOld: RepeatedWork;
+  private readonly pause: IdlePause;
   /** The counts of today. */
   private current = { day: 0, counter: '', counts: new Map<bigint, UsageCount>() };
   /** Counts that have changed since they were stored. */
@@ -40,6 +41,7 @@ export class KeyUsage implements OnApplicationShutdown {
     this.savingCounts = new RepeatedWork(logger, clock, 'Storing the usage of API keys');
     this.savingUses = new RepeatedWork(logger, clock, 'Storing the last use of API keys');
     this.deletingOld = new RepeatedWork(logger, clock, 'Deleting old usage');
+    this.pause = new IdlePause(clock, MINUTE_MS);
   }
 
   /** The number of API keys whose counts have changed since they were stored. */
@@ -83,11 +85,14 @@ export class KeyUsage implements OnApplicationShutdown {
   }
 
   /** Runs on every replica. SKIP LOCKED divides the rows. */
-  @Interval(MINUTE_MS)
   async deleteOld(): Promise<void> {
-    await this.deletingOld.run(() =>
-      this.repository.deleteBefore(this.today() - KEPT_DAYS, BATCH_SIZE),
-    );
+    const remove = () => this.repository.deleteBefore(this.today() - KEPT_DAYS, BATCH_SIZE);
+    this.pause.begin((await this.deletingOld.run(remove)) === false);
+  }
+
+  @Interval(MINUTE_MS)
+  async deleteOldIfDue(): Promise<void> {
+    if (this.pause.isOver) await this.deleteOld();
   }
 
   private async saveCounts(batch: readonly UsageCount[]): Promise<void> {
