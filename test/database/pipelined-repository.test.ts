@@ -4,6 +4,8 @@ import {
   CreateDateColumn,
   DeleteDateColumn,
   Entity,
+  Exclusion,
+  Index,
   JoinColumn,
   ManyToOne,
   PrimaryColumn,
@@ -19,6 +21,36 @@ import type { PipelinedRepository } from '../../src/platform/database/pipelining
 import { columnTypes } from '../../src/platform/database/pipelining/statement-batch.js';
 import { StoreDataSource } from '../../src/platform/database/pipelining/store-data-source.js';
 import { closeBeforeDatabases, useDatabase } from '../harness/database/database.js';
+
+class Crate {
+  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
+  id!: bigint;
+
+  @Column('text')
+  name!: string;
+}
+
+@Entity('test_crates')
+@Index(['name'], { unique: true })
+class UniqueIndex extends Crate {}
+
+@Entity('test_crates')
+class OwnKey {
+  @PrimaryColumn('text')
+  name!: string;
+}
+
+@Entity('test_crates')
+@Unique(['name'])
+class UniqueConstraint extends Crate {}
+
+@Entity('test_crates')
+@Exclusion('USING btree (name WITH =)')
+class ExclusionConstraint extends Crate {}
+
+@Entity('test_crates')
+@Index(['name'])
+class PlainIndex extends Crate {}
 
 class Dated {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
@@ -168,6 +200,28 @@ test('rows with a foreign key or a unique constraint are inserted in transaction
   const taken = shops.insertRow({ id: 4n, name: 'shop 1' });
   await expect(taken).rejects.toMatchObject({ constraint: 'test_shops_name_key' });
 });
+
+test.each([
+  [UniqueIndex, 3],
+  [OwnKey, 3],
+  [UniqueConstraint, 3],
+  [ExclusionConstraint, 3],
+  [PlainIndex, 1],
+])(
+  '%p › rows that arrive together share a transaction only if none can wait: %i',
+  async (entity, transactions) => {
+    const crates = await open(entity);
+    closeBeforeDatabases(() => crates.destroy());
+    await database.query(
+      'CREATE TABLE test_crates (id bigint GENERATED ALWAYS AS IDENTITY, name text)',
+    );
+    const rows = crates.getRepository<{ name: string }>(entity);
+    await Promise.all(['a', 'b', 'c'].map((name) => rows.insertRow({ name })));
+    const found = await database.query('SELECT DISTINCT xmin::text FROM test_crates');
+    await database.query('DROP TABLE test_crates');
+    expect(found).toHaveLength(transactions);
+  },
+);
 
 describe('in a transaction', () => {
   it.each([
