@@ -242,13 +242,14 @@ test('npm start › without development packages, runs the build that exists, or
   });
 });
 
-test('npm test › leaves out the folders `system`, which npm run test:system runs, wherever the checkout is', () => {
+test('npm test › leaves out the folders `system`, which npm run test:system and test:nightly run, wherever the checkout is', () => {
   project = new ProjectCopy('test/system/ünï (cödé) [1] {a} ! + 😀');
   const files = ['test/toys/a.test.ts', 'test/toys/system/b.test.ts', 'test/system/c.test.ts'];
+  const nightly = ['test/system/bounds/attacks.test.ts', 'test/system/faults/d.test.ts'];
   fs.mkdirSync(project.path('examples'));
   const harness = 'test/harness/run';
   fs.cpSync(join(ROOT, harness), project.path(harness), { recursive: true });
-  for (const file of files.map((name) => project!.path(name))) {
+  for (const file of [...files, ...nightly].map((name) => project!.path(name))) {
     fs.mkdirSync(dirname(file), { recursive: true });
     fs.writeFileSync(file, '');
   }
@@ -263,7 +264,8 @@ test('npm test › leaves out the folders `system`, which npm run test:system ru
   };
   expect(list('test --silent --')).toEqual(['test/toys/a.test.ts']);
   expect(list('run --silent test:system --')).toEqual(files.slice(1).sort());
-  expect(list('exec --no jest --')).toEqual([...files].sort());
+  expect(list('run --silent test:nightly --')).toEqual(nightly);
+  expect(list('exec --no jest --')).toEqual([...files, ...nightly].sort());
   expect(list('exec --no jest -- test/toys/system/b.test.ts')).toEqual(files.slice(1, 2));
 });
 
