@@ -87,6 +87,7 @@ describeWithRedis('a connection to Redis', () => {
     expect(await isUsable()).toBe(false);
     await until(isUsable);
     expect(relay.accepted).toBe(2);
+    await relay.cut();
     await redis.close();
   });
 });
