@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import fc from 'fast-check';
-import type { Measured } from '../harness/features/measure-input.js';
-import { holds } from '../harness/fuzz/property.js';
-import { featureFile } from '../harness/http/store.js';
+import type { Measured } from '../../harness/features/measure-input.js';
+import { holds } from '../../harness/fuzz/property.js';
+import { featureFile } from '../../harness/http/store.js';
 
 const MAX_BYTES = 102_400;
 const MAX_VALUES = 10_000;

@@ -1,9 +1,9 @@
 import { Client } from 'pg';
-import { Pet, type PetStatus } from '../../src/pets/pet.entity.js';
-import { LASTING_PLANS } from '../../src/platform/database/pipelining/pipelined-statements.js';
-import { StoreDataSource } from '../../src/platform/database/pipelining/store-data-source.js';
-import { PetsRepository } from '../../src/pets/pets.repository.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { Pet, type PetStatus } from '../../../src/pets/pet.entity.js';
+import { LASTING_PLANS } from '../../../src/platform/database/pipelining/pipelined-statements.js';
+import { StoreDataSource } from '../../../src/platform/database/pipelining/store-data-source.js';
+import { PetsRepository } from '../../../src/pets/pets.repository.js';
+import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
 
 const ANIMALS = 30_000;
 /** The index pages that a scan reads in addition to the rows of its page. */
