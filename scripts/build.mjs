@@ -12,7 +12,36 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SOURCES = join(ROOT, 'src');
 const DIST = join(ROOT, 'dist');
 
-/** Makes a folder contain exactly the given files. @type {(folder: string, files: Map<string, string | Buffer>) => void} */
+const RENAME_ATTEMPTS = 10;
+const RENAME_PAUSE_MS = 50;
+
+/** Renames a file, although on Windows a virus scanner may hold a new file for a moment. @type {(from: string, to: string) => void} */
+function rename(from, to) {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return fs.renameSync(from, to);
+    } catch (error) {
+      const { code = '' } = /** @type {NodeJS.ErrnoException} */ (error);
+      if (attempt === RENAME_ATTEMPTS || !['EACCES', 'EBUSY', 'EPERM'].includes(code)) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RENAME_PAUSE_MS);
+    }
+  }
+}
+
+/** @type {(path: string) => void} */
+const remove = (path) => fs.rmSync(path, { recursive: true, force: true, maxRetries: 3 });
+
+/** Whether another process runs. A name without a number belongs to none. @param {string | undefined} pid @returns {boolean} */
+function isRunning(pid) {
+  if (pid === undefined || Number(pid) === process.pid) return false;
+  try {
+    return process.kill(Number(pid), 0);
+  } catch (error) {
+    return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM';
+  }
+}
+
+/** Makes a folder contain exactly the given files, and those that another process is writing. @type {(folder: string, files: Map<string, string | Buffer>) => void} */
 export function writeFolder(folder, files) {
   for (const [name, text] of files) {
     const path = join(folder, name);
@@ -20,10 +49,11 @@ export function writeFolder(folder, files) {
     if (fs.existsSync(path) && fs.readFileSync(path).equals(content)) continue;
     fs.mkdirSync(dirname(path), { recursive: true });
     fs.writeFileSync(`${path}.${process.pid}`, content);
-    fs.renameSync(`${path}.${process.pid}`, path);
+    rename(`${path}.${process.pid}`, path);
   }
   for (const name of listFiles(folder)) {
-    if (!files.has(name) && !/\.\d+$/.test(name)) fs.rmSync(join(folder, name), { force: true });
+    const [, pid] = /\.(\d+)$/.exec(name) ?? [];
+    if (!files.has(name) && !isRunning(pid)) remove(join(folder, name));
   }
 }
 
@@ -67,9 +97,14 @@ function isBuilt(name, text) {
 }
 
 function build() {
+  // An interrupted build leaves its folder.
+  for (const name of fs.readdirSync(ROOT)) {
+    const [isFolder, pid] = /^\.dist-(?:(\d+)-)?/.exec(name) ?? [];
+    if (isFolder && !isRunning(pid)) remove(join(ROOT, name));
+  }
   // Beside dist/, so that the source maps contain the right relative paths.
-  const folder = fs.mkdtempSync(join(ROOT, '.dist-'));
-  process.once('exit', () => fs.rmSync(folder, { recursive: true, force: true }));
+  const folder = fs.mkdtempSync(join(ROOT, `.dist-${process.pid}-`));
+  process.once('exit', () => remove(folder));
   const config = JSON.parse(fs.readFileSync(join(ROOT, 'nest-cli.json'), 'utf8'));
   Object.assign(config.compilerOptions.builder.options, { outDir: basename(folder), quiet: true });
   config.compilerOptions.deleteOutDir = false;
@@ -85,7 +120,7 @@ function build() {
   // Sorted, so that a source map is written after its program, and an interrupted build is not current.
   const names = listFiles(folder).sort();
   writeFolder(DIST, new Map(names.map((name) => [name, fs.readFileSync(join(folder, name))])));
-  fs.rmSync(folder, { recursive: true });
+  remove(folder);
 }
 
 const FOLDERS = createRequire(import.meta.url).resolve.paths('@nestjs/core') ?? [];
@@ -113,7 +148,11 @@ export function ensureBuild() {
     } catch (error) {
       const { code = '', message } = /** @type {NodeJS.ErrnoException} */ (error);
       const isReadOnly = ['EACCES', 'EPERM', 'EROFS'].includes(code);
-      const remedy = isReadOnly ? `. Run \`npm run build\` as the user who owns ${ROOT}` : '';
+      const isWindows = process.platform === 'win32';
+      const step = isWindows
+        ? 'Close the programs that use the file'
+        : `Run \`npm run build\` as the user who owns ${ROOT}`;
+      const remedy = isReadOnly ? `. ${step}` : '';
       exit(`The build failed: ${message}${remedy}`);
     }
   } else if (fs.existsSync(join(DIST, 'main.js'))) {

@@ -102,6 +102,40 @@ test('npm run cli › writes nothing if the build is current, and builds again i
   expect(run()).toEqual(built);
 }, 240_000);
 
+test('scripts/build.mjs › repeats what a virus scanner prevents on Windows, and removes what interrupted builds left', () => {
+  project = new ProjectCopy();
+  project.build();
+  const built = listFiles(project.path('dist')).sort();
+  const ended = spawnSync(process.execPath, ['--version']).pid;
+  const left = [`dist/main.js.${ended}`, `.dist-${ended}-Ab12Cd/main.js`, '.dist-Ab12Cd/main.js'];
+  const running = [`dist/main.js.${process.pid}`, `.dist-${process.pid}-Ab12Cd/main.js`];
+  for (const name of [...left, ...running]) {
+    fs.mkdirSync(dirname(project.path(name)), { recursive: true });
+    fs.writeFileSync(project.path(name), '');
+  }
+  fs.appendFileSync(project.path('src/product.ts'), 'export const changed = 1;\n');
+  const held = `
+    import fs from 'node:fs';
+    import { syncBuiltinESMExports } from 'node:module';
+    const { renameSync } = fs;
+    const failed = new Set();
+    fs.renameSync = (from, to) => {
+      if (failed.has(to)) return renameSync(from, to);
+      failed.add(to);
+      throw Object.assign(new Error('EPERM: operation not permitted, rename'), { code: 'EPERM' });
+    };
+    syncBuiltinESMExports();`;
+  const load = ['--import', `data:text/javascript,${encodeURIComponent(held)}`];
+  const script = project.path('scripts/build.mjs');
+  const { status, stderr } = spawnSync(process.execPath, [...load, script], { encoding: 'utf8' });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  expect(fs.readFileSync(project.path('dist/product.js'), 'utf8')).toContain('changed');
+  expect(left.filter((name) => fs.existsSync(project!.path(name)))).toEqual([]);
+  expect(running.filter((name) => !fs.existsSync(project!.path(name)))).toEqual([]);
+  fs.rmSync(project.path(running[0]!));
+  expect(listFiles(project.path('dist')).sort()).toEqual(built);
+});
+
 const HEALTH = 'src/platform/health/health.controller.ts';
 
 /** Changes a file, as a backup that is restored does: it is older than the build. */
