@@ -6,7 +6,12 @@ import { expectError } from '../harness/http/error-response.js';
 import { metric, untilMetric } from '../harness/service/metrics.js';
 import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { until } from '../harness/run/until.js';
-import { type Environment, startService, type TestService } from '../harness/service/service.js';
+import {
+  type Environment,
+  spawnBuiltService,
+  startService,
+  type TestService,
+} from '../harness/service/service.js';
 
 const UNFINISHED = 'GET /v1/items HTTP/1.1\r\n';
 
@@ -82,4 +87,29 @@ test('MAX_CONNECTIONS › a connection with a request in progress stays, and a n
     expect([200, 201]).toContain((await connection.response()).status);
     connection.close();
   }
+});
+
+test('ulimit -n › the service accepts fewer connections, and the log and the metrics say so', async () => {
+  if (process.platform !== 'linux') return;
+  const node = ['prlimit', '--nofile=500', process.execPath];
+  const service = spawnBuiltService({ DATABASE_URL: database.url }, undefined, node);
+  const { address } = await service.waitForLog(({ msg }) => msg === 'listening');
+  const warnings = () => service.logs().filter(({ level }) => level === 40 || level === 'warn');
+  expect(warnings().map(({ msg }) => msg)).toContain(
+    'MAX_CONNECTIONS is 10000, but the limit of open files is 500 (ulimit -n): the service accepts 290 connections',
+  );
+  const port = Number(new URL(String(address)).port);
+  const served = await RawConnection.open({ port }, requestHead('GET /health/live'));
+  expect((await served.response()).status).toBe(200);
+  const connections = await Promise.all(
+    Array.from({ length: 600 }, () => RawConnection.open({ port }, UNFINISHED)),
+  );
+  // The last 290 connections stay open.
+  await until(() => stillOpen(connections) === 290);
+  const last = connections.at(-1)!.write(`Host: pets\r\n\r\n`);
+  expect((await last.response()).status).toBe(401);
+  await service.waitForLog(({ msg }) => String(msg).startsWith('Limit reached: 290 connections.'));
+  expect(await service.metrics()).toMatch(/_shed_total\{bound="connections"\} 311$/m);
+  for (const connection of connections) connection.close();
+  expect(await service.stop()).toBe(0);
 });

@@ -294,8 +294,8 @@ test('the default of a limit is not above another limit', () => {
   });
   expect(bounds).toMatchObject({ maxRequestsInProgress: 3, maxUnauthenticatedRequests: 2 });
   expect(server.headersTimeoutMs).toBe(2_000);
-  const { maxConnections } = new Settings(PRODUCT, { MAX_REQUESTS_IN_PROGRESS: '20000' }).bounds;
-  expect(maxConnections).toBe(20_000);
+  const { wantedConnections } = new Settings(PRODUCT, { MAX_REQUESTS_IN_PROGRESS: '20000' }).bounds;
+  expect(wantedConnections).toBe(20_000);
 });
 
 describe('DATABASE_URL', () => {

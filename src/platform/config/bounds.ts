@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { EnvironmentReader } from './environment-reader.js';
 
 /** The largest JSON body. */
@@ -12,13 +13,19 @@ const CONNECTIONS = { min: 1, max: 1_000_000 };
 const REQUESTS = { min: 1, max: 100_000 };
 const PER_MINUTE = { min: 1, max: 1_000_000_000 };
 
+/** Open files of the service itself, in addition to those of the database pool. */
+const OWN_FILES = 200;
+
 /** Limits on the resources that callers can occupy. */
 export type Bounds = Readonly<ReturnType<typeof readBounds>>;
 
-export function readBounds(read: EnvironmentReader) {
+/** @param poolSize the connections to the database */
+export function readBounds(read: EnvironmentReader, poolSize: number) {
   const maxConnections = read.integer('MAX_CONNECTIONS', 10_000, CONNECTIONS);
+  const openFiles = readOpenFilesLimit();
+  const possibleConnections = Math.max(1, openFiles - OWN_FILES - poolSize);
   // A connection has one request in progress. A limit above another one would never apply.
-  const requests = Math.min(1_000, maxConnections);
+  const requests = Math.min(1_000, maxConnections, possibleConnections);
   const maxRequestsInProgress = read.integer('MAX_REQUESTS_IN_PROGRESS', requests, REQUESTS);
   if (read.text('MAX_CONNECTIONS') && maxRequestsInProgress > maxConnections)
     read.reject('MAX_REQUESTS_IN_PROGRESS', 'at most MAX_CONNECTIONS');
@@ -28,9 +35,14 @@ export function readBounds(read: EnvironmentReader) {
     read.reject('MAX_UNAUTHENTICATED_REQUESTS', 'at most MAX_REQUESTS_IN_PROGRESS');
   const mebibytes = (name: string, fallback: number, max: number) =>
     read.integer(name, fallback, { min: 1, max }) * 1_048_576;
+  const wantedConnections = Math.max(maxConnections, maxRequestsInProgress);
   return {
-    /** Client connections, if the limit of open files allows as many. */
-    maxConnections: Math.max(maxConnections, maxRequestsInProgress),
+    /** The limit of open files of the process. Infinity: none, or the system does not show it. */
+    openFiles,
+    /** Client connections by the settings. */
+    wantedConnections,
+    /** Client connections, as many as the limit of open files allows. */
+    maxConnections: Math.min(wantedConnections, possibleConnections),
     /** Requests in progress, over all connections. */
     maxRequestsInProgress,
     /** With as many requests in progress, further ones without a valid API key are rejected. */
@@ -44,6 +56,18 @@ export function readBounds(read: EnvironmentReader) {
     /** API keys in the cache. */
     maxCachedKeys: read.integer('KEY_CACHE_SIZE', 100_000, { min: 1, max: 10_000_000 }),
   };
+}
+
+/** Over this limit, the system resets new connections, and no log or metric says so. */
+function readOpenFilesLimit(): number {
+  try {
+    const limits = readFileSync('/proc/self/limits', 'utf8');
+    // The first number is the soft limit, which Node.js has raised to the hard limit.
+    return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity);
+  } catch {
+    // Only Linux has this file. Other systems allow more open files than the service needs.
+    return Infinity;
+  }
 }
 
 /** Limits on the requests of a caller, in addition to the plans. */

@@ -44,7 +44,7 @@ export class Settings {
     this.database = readDatabaseSettings(read, product);
     this.redis = readRedisSettings(read, product.redisPrefix);
     this.limits = readLimits(read);
-    this.bounds = readBounds(read);
+    this.bounds = readBounds(read, this.database.poolSize);
     this.logging = readLoggingSettings(read, product.keyPrefix);
     read.requireValid();
   }

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { Injectable, type NestMiddleware, type OnModuleInit } from '@nestjs/common';
+import { Injectable, Logger, type NestMiddleware, type OnModuleInit } from '@nestjs/common';
 import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
 import { Settings } from '../../config/settings.js';
 import { ignoreInput } from '../request/input.js';
@@ -11,6 +11,7 @@ import { HttpAdapter } from './http-adapter.js';
 import { lingerAfterResponse } from './lingering-close.js';
 
 const CHECK_INTERVAL_MS = 500;
+const LOG_INTERVAL_MS = 60_000;
 
 /**
  * Tracks the connections of the main listener and enforces their limits. A connection has one
@@ -19,6 +20,7 @@ const CHECK_INTERVAL_MS = 500;
  */
 @Injectable()
 export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
+  private readonly logger = new Logger(ConnectionsMiddleware.name);
   /** The open connections, with the response to the request in progress until it is completely sent. */
   private readonly responses = new Map<Socket, Response | undefined>();
   /** Connections without a request in progress, longest idle first. */
@@ -31,6 +33,8 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
     unsent_responses: 0,
     stalled: 0,
   };
+  /** The number of connections closed over MAX_CONNECTIONS that the log has, and since when. */
+  private logged = { connections: 0, atMs: -Infinity };
 
   constructor(
     private readonly settings: Settings,
@@ -70,7 +74,9 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
       this.closed.stalled++;
       socket.resetAndDestroy();
     });
+    this.reportOpenFilesLimit();
     const check = (): void => {
+      this.logClosedConnections();
       this.boundUnsentBytes();
       this.resetInvalidCallers();
     };
@@ -162,6 +168,24 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
   private remove(socket: Socket): void {
     this.responses.delete(socket);
     this.idle.delete(socket);
+  }
+
+  private reportOpenFilesLimit(): void {
+    const { wantedConnections, maxConnections, openFiles } = this.settings.bounds;
+    if (maxConnections === wantedConnections) return;
+    this.logger.warn(
+      `MAX_CONNECTIONS is ${wantedConnections}, but the limit of open files is ${openFiles} (ulimit -n): the service accepts ${maxConnections} connections`,
+    );
+  }
+
+  /** Logs at most one line per minute. */
+  private logClosedConnections(): void {
+    const { closed, logged } = this;
+    const count = closed.connections - logged.connections;
+    if (count === 0 || performance.now() - logged.atMs < LOG_INTERVAL_MS) return;
+    this.logged = { connections: closed.connections, atMs: performance.now() };
+    const { maxConnections } = this.settings.bounds;
+    this.logger.warn(`Limit reached: ${maxConnections} connections. ${count} have been closed`);
   }
 
   /** Resets connections over MAX_UNSENT_MEBIBYTES: without a valid API key first, then by age. */
