@@ -85,7 +85,11 @@ async function createProgram(
 ): Promise<Command> {
   const program = new Command(PRODUCT.command)
     .description(`Manage the API keys, owners and database of the ${PRODUCT.title}.`)
-    .version(words.includes('--version') ? versionLine() : '', '--version', 'print the version')
+    .version(
+      words.includes('--version') ? await versionLine() : '',
+      '--version',
+      'print the version',
+    )
     .exitOverride()
     .showHelpAfterError()
     .configureOutput({ outputError: (text, write) => write(`${oneLine(text)}\n`) });
@@ -101,8 +105,8 @@ async function createProgram(
 }
 
 /** Reads the commit, so it costs more than the help. */
-function versionLine(): string {
-  const { version, commit, commitDate } = currentBuild();
+async function versionLine(): Promise<string> {
+  const { version, commit, commitDate } = await currentBuild();
   return `${version} (commit ${commit}, ${commitDate})`;
 }
 

@@ -74,7 +74,7 @@ export async function runService(product: Product, loadRoot: () => Promise<Type>
         const metrics = await listeners.listenForMetrics(app, settings.server, log);
         try {
           await listeners.listenForRequests(app, settings.server, log);
-          listeners.announce(app, metrics, prepared, log);
+          await listeners.announce(app, metrics, prepared, log);
           // The service runs until here.
           const reason = await stopRequested;
           logger.info({ signal: reason }, 'stopping');

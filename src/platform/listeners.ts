@@ -56,7 +56,7 @@ export async function listenForMetrics(
   { logger, droppedLines }: Log,
 ): Promise<Server> {
   const metrics = app.get(ServiceMetrics);
-  metrics.observeProcess(droppedLines);
+  metrics.observeProcess(droppedLines, await currentBuild());
   const server = createMetricsServer(() => metrics.text(), logger);
   if (metricsPort !== undefined) await listen(server, 'METRICS_', metricsPort, metricsHost);
   logFailures(server, logger);
@@ -64,19 +64,19 @@ export async function listenForMetrics(
 }
 
 /** Logs that the service listens. Shows the demo API key to a person at a terminal, but not in a log. */
-export function announce(
+export async function announce(
   app: NestExpressApplication,
   metrics: Server,
   { settings, database }: Pick<PreparedObjects, 'settings' | 'database'>,
   { logger, print }: Log,
-): void {
+): Promise<void> {
   const { trustProxy, publicUrl } = settings.server;
   const address = addressOf(app.getHttpServer());
   logger.info(
     {
       address,
       metrics: metrics.listening ? addressOf(metrics) : undefined,
-      ...currentBuild(),
+      ...(await currentBuild()),
       node: process.version,
       database: database.description,
       redis: settings.redis?.urls.map((url) => new URL(url).host).join() ?? 'none',

@@ -1,6 +1,7 @@
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const GIT_LIMIT_MS = 2_000;
@@ -24,27 +25,28 @@ export interface Build {
  * Returns what the image was built from (COMMIT and COMMIT_DATE, its build arguments) or, in a checkout,
  * its current commit.
  */
-export function currentBuild(environment: NodeJS.ProcessEnv = process.env): Build {
+export async function currentBuild(environment: NodeJS.ProcessEnv = process.env): Promise<Build> {
   const { COMMIT, COMMIT_DATE } = environment;
   const [commit = UNKNOWN, commitDate = UNKNOWN] = COMMIT
     ? [COMMIT, COMMIT_DATE]
-    : checkedOutCommit();
+    : await (checkedOut ??= checkedOutCommit());
   return { version: VERSION, commit: commit.slice(0, 12), commitDate };
 }
 
-function checkedOutCommit(): string[] {
+let checkedOut: Promise<string[]> | undefined;
+
+async function checkedOutCommit(): Promise<string[]> {
   // A repository around the folder of the service is a different one.
   if (!existsSync(`${ROOT}.git`)) return [];
   try {
     // The checkout may belong to another user.
     const trust = ['-c', `safe.directory=${ROOT.slice(0, -1)}`];
-    const output = execFileSync('git', [...trust, 'log', '-1', '--format=%H %cI'], {
-      cwd: ROOT,
-      encoding: 'utf8',
-      timeout: GIT_LIMIT_MS,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    return output.trim().split(' ');
+    const { stdout } = await promisify(execFile)(
+      'git',
+      [...trust, 'log', '-1', '--format=%H %cI'],
+      { cwd: ROOT, timeout: GIT_LIMIT_MS },
+    );
+    return stdout.trim().split(' ');
   } catch {
     return [];
   }

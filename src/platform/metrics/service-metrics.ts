@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, register, Registry } from 'prom-client';
 import { BoundedPool } from '../database/pools/bounded-pool.js';
 import { Settings } from '../config/settings.js';
-import { currentBuild } from '../config/version.js';
+import type { Build } from '../config/version.js';
 
 /** A value or, by the values of the first label, those of the next ones. */
 type Values = number | { readonly [label: string]: Values };
@@ -39,9 +39,8 @@ export class ServiceMetrics {
   }
 
   /** Registers the metrics of the process. */
-  observeProcess(droppedLines: () => number): void {
+  observeProcess(droppedLines: () => number, { version, commit, commitDate }: Build): void {
     collectDefaultMetrics();
-    const { version, commit, commitDate } = currentBuild();
     this.add(
       'build_info',
       'Always 1. The labels are the versions of the service and of Node.js, the commit and its date',

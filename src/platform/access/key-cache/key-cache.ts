@@ -30,6 +30,8 @@ interface Lookup<Result> {
 @Injectable()
 export class KeyCache {
   private readonly entries = new Map<string, Lookup<KeyState>>();
+  /** Kept, because a new iterator walks over the places of all entries that were removed before. */
+  private readonly oldest = this.entries.keys();
   private readonly lookups = new Map<string, Lookup<Promise<KeyState | null>>>();
   /** When the database was last unreachable, on the monotonic clock. */
   private downAtMs = -Infinity;
@@ -117,7 +119,7 @@ export class KeyCache {
     if (!key) return;
     this.entries.set(hash, { startedAtMs, result: key });
     if (this.entries.size <= this.settings.bounds.maxCachedKeys) return;
-    const [oldest = hash] = this.entries.keys();
+    const { value: oldest = hash } = this.oldest.next();
     this.entries.delete(oldest);
   }
 }
