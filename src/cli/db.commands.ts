@@ -90,8 +90,7 @@ export class DbCommands {
       throw new Error(`There is no database in ${database.dataDir}. Set DATA_DIR.`);
     }
     const embedded = await openDatabase({ ...database, connection: undefined });
-    this.terminal.note('Not copied: the demo owner and its API keys.');
-    return withDataSource(embedded, database, (source) =>
+    const { rows, left } = await withDataSource(embedded, database, (source) =>
       withDataSource(location, database, (target) =>
         copyTables(
           { description: embedded.description, dataSource: source },
@@ -101,5 +100,11 @@ export class DbCommands {
         ),
       ),
     );
+    const counts = Object.entries(left).map(([table, count]) => `${table} ${count}`);
+    if (counts.length > 0) {
+      const why = 'They are the demo owner, its API keys, and rows that refer to them';
+      this.terminal.note(`Rows that were not copied: ${counts.join(', ')}. ${why}.`);
+    }
+    return rows;
   }
 }

@@ -10,7 +10,7 @@ import { Owner } from '../platform/access/owner.entity.js';
 import { readTextFile } from '../platform/config/text-file.js';
 import { DatabaseLocation } from '../platform/database/database-location.js';
 import { DemoKey } from '../platform/http/openapi/demo-key.js';
-import { addDemoAnimals } from './demo.repository.js';
+import { addDemoAnimals, hasDemo } from './demo.repository.js';
 
 const DEMO_OWNER = 'demo';
 const PLAN = { plan: 'business', limitPerMinute: null, limitPerDay: null } as const;
@@ -32,10 +32,11 @@ export class DemoModule implements OnApplicationBootstrap {
     if (!this.location.embedded || this.location.use === 'command') return;
     const { file } = this.demoKey;
     await this.manager.transaction(async (transaction) => {
-      if (!(await addDemoAnimals(transaction))) return;
+      if (await hasDemo(transaction)) return;
       // An operator may have created an owner of this name, with another plan.
       const exists = await transaction.existsBy(Owner, { name: DEMO_OWNER });
-      const { key } = await this.keys.issue(DEMO_OWNER, exists ? undefined : PLAN);
+      const { key, id } = await this.keys.issue(DEMO_OWNER, exists ? undefined : PLAN);
+      await addDemoAnimals(transaction, { demoKeyId: id, isNewOwner: !exists });
       // Written before the commit. If the start is interrupted here, the next one replaces it.
       await writeKeyFile(file, key);
     });

@@ -21,11 +21,13 @@ const TABLES = `
     SELECT conrelid, depth + 1 FROM tables JOIN pg_constraint ON confrelid = tables.oid
      WHERE contype = 'f' AND conparentid = 0 AND conrelid <> confrelid AND depth < 30)
   SELECT tables.oid::regclass::text AS name,
-         json_agg(json_build_object('name', quote_ident(attname), 'isRequired', attnotnull, 'parent', (
+         json_agg(json_build_object('name', quote_ident(attribute.attname), 'isRequired', attnotnull, 'parent', (
            SELECT confrelid::regclass::text FROM pg_constraint
-            WHERE contype = 'f' AND conrelid = tables.oid AND conkey = ARRAY[attnum] LIMIT 1))) AS columns
+             JOIN pg_attribute AS id ON id.attrelid = confrelid AND id.attname = 'id'
+            WHERE contype = 'f' AND conrelid = tables.oid AND conkey = ARRAY[attribute.attnum]
+              AND confkey = ARRAY[id.attnum] LIMIT 1))) AS columns
     FROM (SELECT oid, max(depth) AS depth FROM tables GROUP BY oid) AS tables
-    JOIN pg_attribute ON attrelid = tables.oid
+    JOIN pg_attribute AS attribute ON attrelid = tables.oid
    WHERE attnum > 0 AND NOT attisdropped AND attgenerated = ''
    GROUP BY tables.oid, depth ORDER BY depth, name`;
 
@@ -49,26 +51,20 @@ const SERVICES = `
 
 /** The audit trail. The target keeps its own records, after those of the source. */
 const AUDIT = 'operator_actions';
-const KEEP_RECORDS = `CREATE TEMP TABLE own_records ON COMMIT DROP AS TABLE ${AUDIT}`;
+const OWN_RECORDS = '"#own_records"';
+const KEEP_RECORDS = `CREATE TEMP TABLE ${OWN_RECORDS} ON COMMIT DROP AS TABLE ${AUDIT}`;
 const ADD_RECORDS = `
   INSERT INTO ${AUDIT} (performed_at, actor, action, details)
-  SELECT performed_at, actor, action, details FROM own_records ORDER BY id`;
-
-/** The tables that these columns refer to without a foreign key. */
-const REFERENCES: Readonly<Record<string, string>> = {
-  owner_id: 'owners',
-  key_id: 'api_keys',
-  created_by_key_id: 'api_keys',
-};
+  SELECT performed_at, actor, action, details FROM ${OWN_RECORDS} ORDER BY id`;
 
 /**
  * Copies the rows of all tables, as they are at one moment, and the positions of the sequences, in
  * one transaction of the target. Meanwhile, nobody can change the source.
  *
- * @param omit returns what is not copied. A foreign key to it, or a column of REFERENCES, becomes
- *   NULL. If it must not be NULL, its row is not copied
+ * @param omit returns what is not copied. A foreign key to it becomes NULL. If it must not be NULL, its row
+ *   is not copied either
  * @param record records the copy in the transaction
- * @returns the number of copied rows of each table
+ * @returns the number of copied rows of each table, and of those of the source that are not copied
  * @throws Error, without an effect, if a service uses one of them, the migrations differ, or the
  *   target has rows that migrations have not added
  */
@@ -77,7 +73,7 @@ export async function copyTables(
   target: Side,
   omit: (source: StatementRunner) => Promise<Omitted>,
   record: (target: StatementRunner, details: object) => Promise<void>,
-): Promise<Record<string, number>> {
+): Promise<{ rows: Record<string, number>; left: Record<string, number> }> {
   const [executed, expected] = await Promise.all([source, target].map(migrationsOf));
   if (executed !== expected) {
     throw new Error(
@@ -108,17 +104,25 @@ export async function copyTables(
         if (last !== null) await to.query(`SELECT setval('${name}', ${last})`);
       }
       const rows: Record<string, number> = {};
+      const left: Record<string, number> = {};
       for (const table of tables) {
         // The triggers of a feature must not change the rows.
         await to.query(`ALTER TABLE ${table.name} DISABLE TRIGGER USER`);
-        rows[table.name] = await copyTable(from, to, table, omitted);
+        const copied = await copyTable(from, to, table, omitted);
+        const total = await queryRows<{ count: bigint }>(
+          from,
+          `SELECT count(*) FROM ${table.name}`,
+        );
+        rows[table.name] = copied;
+        const count = Number(total[0]?.count) - copied;
+        if (count > 0) left[table.name] = count;
       }
       await to.query('SET CONSTRAINTS ALL IMMEDIATE');
       for (const name of names) await to.query(`ALTER TABLE ${name} ENABLE TRIGGER USER`);
       await to.query(ADD_RECORDS);
-      await record(to, { source: source.description, rows, omitted });
+      await record(to, { source: source.description, rows, left, omitted });
       await to.query(`ANALYZE ${names.join()}`);
-      return rows;
+      return { rows, left };
     });
   });
 }
@@ -150,7 +154,7 @@ async function copyTable(
     `(${value} = ANY ('{${ids.join()}}')) IS NOT TRUE`;
   const conditions = ['true'];
   const values = columns.map(({ name: column, isRequired, parent }) => {
-    const referred = column === 'id' ? name : (parent ?? REFERENCES[column] ?? '');
+    const referred = column === 'id' ? name : (parent ?? '');
     if (!(referred in omitted)) return column;
     const condition = isCopied(column, omitted[referred as keyof Omitted]);
     if (isRequired) conditions.push(condition);
