@@ -9,11 +9,13 @@ import { findDemo } from '../platform/access/administration/demo-owner.js';
 import { copyTables } from '../platform/database/copy/copy-tables.js';
 import { DatabaseLocation } from '../platform/database/database-location.js';
 import { hasCluster } from '../platform/database/embedded/cluster.js';
-import { findDifferences, writeMigration } from '../platform/database/schema/generate-migration.js';
 import { nextMigrationNumber } from '../platform/database/schema/migration-files.js';
 import { migrationStatus, withDataSource } from '../platform/database/schema/migrate.js';
 import { migrateAsOperator, openDatabase } from './application.js';
 import { parseMigrationPath } from './options.js';
+
+/** In a checkout. It is no part of the build. */
+const GENERATOR = new URL('../../scripts/generate-migration.mjs', import.meta.url).href;
 
 @Injectable()
 export class DbCommands {
@@ -58,14 +60,16 @@ export class DbCommands {
   )
   async generate(path: string) {
     const { entities = [] } = this.dataSource.options;
-    const { database } = this.settings;
-    const { statements, notes, problems } = await findDifferences(
+    const { findDifferences, SchemaNames, writeMigration } = (await import(
+      GENERATOR
+    )) as typeof import('../../scripts/generate-migration.mjs');
+    const { statements, notes, problems } = await withDataSource(
       this.location,
-      database,
-      entities,
+      this.settings.database,
+      findDifferences,
+      { entities, namingStrategy: new SchemaNames() },
     );
     if (problems.length > 0) throw new Error(problems.join('\n'));
-    for (const { warnings } of statements) notes.push(...warnings);
     notes.forEach((note) => this.terminal.note(note));
     if (statements.length === 0) {
       const names = this.dataSource.entityMetadatas.map(({ name }) => name).join(', ');

@@ -1,25 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { Check, Column, DataSource, Entity, ForeignKey, Index, Unique } from 'typeorm';
 import {
-  Check,
-  Column,
-  Entity,
-  ForeignKey,
-  Index,
-  JoinColumn,
-  ManyToOne,
-  PrimaryGeneratedColumn,
-  type Relation,
-  Unique,
-} from 'typeorm';
-import { Settings } from '../../src/platform/config/settings.js';
-import { locateDatabase } from '../../src/platform/database/database-location.js';
-import type { Differences } from '../../src/platform/database/schema/differences.js';
-import {
+  type Differences,
   findDifferences,
-  migrationSource,
-} from '../../src/platform/database/schema/generate-migration.js';
-import { PRODUCT } from '../../src/product.js';
+  SchemaNames,
+} from '../../scripts/generate-migration.mjs';
 import { useDatabase } from '../harness/database/database.js';
 import { Cli } from '../harness/processes/command.js';
 
@@ -29,363 +15,116 @@ beforeEach(() =>
   database.query(`
     DROP SCHEMA public CASCADE;
     CREATE SCHEMA public;
-    CREATE TABLE owners (id bigint GENERATED ALWAYS AS IDENTITY CONSTRAINT owners_pkey PRIMARY KEY)`),
+    CREATE TYPE test_toys_size_enum AS ENUM ('small', 'large');
+    CREATE TABLE test_toys (
+      id   bigint NOT NULL CONSTRAINT test_toys_pkey PRIMARY KEY,
+      code varchar(10),
+      size test_toys_size_enum
+    )`),
 );
 
-@Entity('owners')
-class Owner {
-  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
-  id!: bigint;
+const COLUMNS: Record<string, object> = {
+  id: { type: 'bigint', primary: true },
+  code: { length: 10, nullable: true },
+  size: { type: 'enum', enum: ['small', 'large'], nullable: true },
+};
+
+/** An entity with the columns of the table, except those that differ. An undefined one is missing. */
+function toyWith(differing: Record<string, object | undefined>, ...parts: ClassDecorator[]) {
+  class Toy {
+    id!: bigint;
+  }
+  Entity('test_toys')(Toy);
+  for (const [name, options] of Object.entries({ ...COLUMNS, ...differing }))
+    if (options) Column({ type: 'varchar', ...options })(Toy.prototype, name);
+  for (const part of parts) part(Toy);
+  return Toy;
 }
 
 async function compare(...entities: (new () => object)[]): Promise<Differences> {
-  const { database: settings } = new Settings(PRODUCT, { DATABASE_URL: database.url });
-  return findDifferences(await locateDatabase(settings, 'command'), settings, entities);
-}
-
-const sqlOf = ({ statements }: Differences) => statements.map(({ sql }) => sql);
-
-/** One change is on the line of the table, several are on lines of their own. */
-function alterTable(actions: readonly string[]): string {
-  return `ALTER TABLE test_toys${actions.length === 1 ? ' ' : '\n  '}${actions.join(',\n  ')}`;
-}
-
-/** Executes what is missing, and expects that nothing is missing then. */
-async function execute(differences: Differences, ...entities: (new () => object)[]) {
-  for (const sql of sqlOf(differences)) await database.query(sql);
-  expect(sqlOf(await compare(...entities))).toEqual([]);
-}
-
-test('new tables have everything that their entities declare, with names in the form of the project', async () => {
-  @Entity('test_toys')
-  @Check("status IN ('new', 'used')")
-  @Check('test_toys_price_positive', 'price > 0')
-  @Unique(['name', 'order'])
-  @Index(['status', 'id'])
-  class Toy {
-    @PrimaryGeneratedColumn()
-    id!: number;
-
-    @Column({ length: 100 })
-    name!: string;
-
-    @Column('integer', { default: 1 })
-    order!: number;
-
-    @Column({ type: 'text', default: 'new', collation: 'C' })
-    status!: string;
-
-    @Column({ type: 'enum', enum: ['red', "b'lue"] })
-    colour!: string;
-
-    @Column('numeric', { precision: 10, scale: 2 })
-    price!: string;
-
-    @Index({ unique: true })
-    @Column('uuid', { default: () => 'gen_random_uuid()' })
-    code!: string;
-
-    @Index({ where: 'owner_id IS NOT NULL' })
-    @ForeignKey('Owner')
-    @Column('bigint', { name: 'owner_id', nullable: true })
-    ownerId!: bigint | null;
-
-    @ManyToOne('Box', { nullable: false })
-    @JoinColumn({ name: 'box_id' })
-    box!: Relation<Box>;
-
-    @Column({ type: 'timestamptz', precision: 3, default: () => 'now()' })
-    createdAt!: Date;
-
-    @Column({ type: 'text', generatedType: 'STORED', asExpression: 'lower(status)' })
-    search!: string;
+  const { url } = database;
+  const namingStrategy = new SchemaNames();
+  const dataSource = new DataSource({ type: 'postgres', url, entities, namingStrategy });
+  await dataSource.initialize();
+  try {
+    return await findDifferences(dataSource);
+  } finally {
+    await dataSource.destroy();
   }
-  @Entity('boxes')
+}
+
+test('an entity that is as its table has no difference', async () => {
+  const differences = { statements: [], notes: [], problems: [] };
+  expect(await compare(toyWith({}))).toEqual(differences);
+});
+
+test('what is new is written, with names in the form of the project, and then nothing', async () => {
+  const toy = toyWith(
+    {
+      name: { type: 'text', nullable: true },
+      order: { type: 'integer', default: 0 },
+      parent_id: { type: 'bigint', nullable: true },
+      size: { type: 'enum', enum: ['small', 'large', 'huge'], nullable: true },
+    },
+    Unique(['name', 'order']),
+    Index(['name']),
+    Check('test_toys_name_check', "name <> ''"),
+  );
+  ForeignKey('test_toys', 'id')(toy.prototype, 'parent_id');
   class Box {
-    @PrimaryGeneratedColumn('identity', { type: 'bigint' })
     id!: bigint;
   }
-  const differences = await compare(Owner, Toy, Box);
-  expect(sqlOf(differences)).toEqual([
-    `CREATE TYPE test_toys_colour_enum AS ENUM ('red', 'b''lue')`,
-    `CREATE TABLE boxes (
-  id bigint GENERATED BY DEFAULT AS IDENTITY,
-  CONSTRAINT boxes_pkey PRIMARY KEY (id)
-)`,
-    `CREATE TABLE test_toys (
-  id          serial,
-  name        varchar(100)          NOT NULL,
-  "order"     integer               NOT NULL DEFAULT 1,
-  status      text COLLATE "C"      NOT NULL DEFAULT 'new',
-  colour      test_toys_colour_enum NOT NULL,
-  price       numeric(10,2)         NOT NULL,
-  code        uuid                  NOT NULL DEFAULT gen_random_uuid(),
-  owner_id    bigint,
-  "createdAt" timestamptz(3)        NOT NULL DEFAULT now(),
-  search      text                  NOT NULL GENERATED ALWAYS AS (lower(status)) STORED,
-  box_id      bigint                NOT NULL,
-  CONSTRAINT test_toys_pkey PRIMARY KEY (id),
-  CONSTRAINT test_toys_name_order_key UNIQUE (name, "order"),
-  CONSTRAINT test_toys_price_positive CHECK (price > 0),
-  CONSTRAINT test_toys_status_check CHECK (status IN ('new', 'used')),
-  CONSTRAINT test_toys_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES owners (id)
-)`,
-    `ALTER TABLE test_toys
-  ADD CONSTRAINT test_toys_box_id_fkey FOREIGN KEY (box_id) REFERENCES boxes (id)`,
-    'CREATE UNIQUE INDEX test_toys_code_idx ON test_toys (code)',
-    'CREATE INDEX test_toys_owner_id_idx ON test_toys (owner_id) WHERE owner_id IS NOT NULL',
-    'CREATE INDEX test_toys_status_id_idx ON test_toys (status, id)',
-  ]);
-  expect(differences.statements.flatMap(({ warnings }) => warnings)).toEqual([]);
-  await execute(differences, Owner, Toy, Box);
+  Entity('boxes')(Box);
+  Column({ type: 'bigint', primary: true })(Box.prototype, 'id');
+  Column({ type: 'text' })(Box.prototype, 'label');
+  const { statements, ...others } = await compare(toy, Box);
+  expect(others).toEqual({ notes: [], problems: [] });
+  const sql = statements.join('\n');
+  for (const part of [
+    'CREATE TABLE "boxes" ("id" bigint NOT NULL, "label" text NOT NULL, CONSTRAINT "boxes_pkey"',
+    'ALTER TABLE "test_toys" ADD "name" text',
+    `ALTER TABLE "test_toys" ADD "order" integer NOT NULL DEFAULT`,
+    'ADD CONSTRAINT "test_toys_name_order_key" UNIQUE ("name", "order")',
+    'CREATE INDEX "test_toys_name_idx"',
+    'ADD CONSTRAINT "test_toys_parent_id_fkey" FOREIGN KEY ("parent_id")',
+    `"test_toys_name_check" CHECK (name <> '')`,
+    `ADD VALUE 'huge'`,
+  ])
+    expect(sql).toContain(part);
+  for (const statement of statements) await database.query(statement);
+  expect((await compare(toy, Box)).statements).toEqual([]);
 });
 
-describe('a table that exists', () => {
-  const READS = 'Requests to test_toys wait until PostgreSQL has read all its rows.';
-  const REWRITES = 'Requests to test_toys wait until PostgreSQL has written all its rows again.';
-  const PREVIOUS_ROWS = 'The rows of the table and those of the previous release must comply.';
-
-  beforeEach(() =>
-    database.query(`
-      CREATE TYPE test_toys_size_enum AS ENUM ('small', 'large');
-      CREATE TABLE test_toys (
-        id     bigint NOT NULL CONSTRAINT test_toys_pkey PRIMARY KEY,
-        status text NOT NULL DEFAULT 'new'
-          CONSTRAINT test_toys_status_check CHECK (status IN ('new', 'used')),
-        code   varchar(10),
-        size   test_toys_size_enum
-      );
-      CREATE INDEX test_toys_status_idx ON test_toys (status) WHERE status = 'new'`),
-  );
-
-  /** An entity with the columns of the table, and others. */
-  function toyWith(change: (toy: new () => object) => void): new () => object {
-    class Toy {
-      id!: string;
-    }
-    Entity('test_toys')(Toy);
-    column(Toy, 'id', { type: 'bigint', primary: true });
-    change(Toy);
-    const changed = Reflect.getOwnMetadata('columns', Toy) as string[];
-    if (!changed.includes('status')) column(Toy, 'status', { type: 'text', default: 'new' });
-    if (!changed.includes('code')) column(Toy, 'code', { length: 10, nullable: true });
-    if (!changed.includes('size'))
-      column(Toy, 'size', { type: 'enum', enum: ['small', 'large'], nullable: true });
-    return Toy;
-  }
-  function column(toy: new () => object, name: string, options: object): void {
-    const names = (Reflect.getOwnMetadata('columns', toy) as string[] | undefined) ?? [];
-    Reflect.defineMetadata('columns', [...names, name], toy);
-    Column({ type: 'varchar', ...options })(toy.prototype as object, name);
-  }
-  const sameCheck = Check('test_toys_status_check', "status IN ('new', 'used')");
-  const sameIndex = Index('test_toys_status_idx', ['status'], { where: "status = 'new'" });
-  const same = (toy: new () => object) => [sameCheck, sameIndex].forEach((add) => add(toy));
-
-  test('with the entity that declares it has no difference', async () => {
-    expect(await compare(Owner, toyWith(same))).toEqual({
-      statements: [],
-      notes: [],
-      problems: [],
-    });
-  });
-
-  type Case = [
-    title: string,
-    change: (toy: new () => object) => void,
-    actions: string[],
-    warnings: string[],
-  ];
-
-  const CASES: Case[] = [
-    [
-      'a column with a rule',
-      (toy) => {
-        column(toy, 'breed', { type: 'text', nullable: true });
-        Check('test_toys_breed_check', 'char_length(breed) > 0')(toy);
-      },
-      [
-        'ADD COLUMN breed text',
-        'ADD CONSTRAINT test_toys_breed_check CHECK (char_length(breed) > 0)',
-      ],
-      [READS],
-    ],
-    [
-      'a column with a constant default',
-      (toy) => {
-        column(toy, 'weight', { type: 'integer', default: 0 });
-        column(toy, 'at', { type: 'timestamptz', default: () => 'now()' });
-      },
-      [
-        'ADD COLUMN weight integer NOT NULL DEFAULT 0',
-        'ADD COLUMN at timestamptz NOT NULL DEFAULT now()',
-      ],
-      [],
-    ],
-    [
-      'a column with a default for each row',
-      (toy) => column(toy, 'key', { type: 'uuid', default: () => 'gen_random_uuid()' }),
-      ['ADD COLUMN key uuid NOT NULL DEFAULT gen_random_uuid()'],
-      [REWRITES],
-    ],
-    [
-      'a longer text',
-      (toy) => column(toy, 'code', { length: 20, nullable: true }),
-      ['ALTER COLUMN code TYPE varchar(20)'],
-      [],
-    ],
-    [
-      'a column that must have a value',
-      (toy) => column(toy, 'code', { length: 10 }),
-      ['ALTER COLUMN code SET NOT NULL'],
-      [READS, PREVIOUS_ROWS],
-    ],
-    [
-      'another default',
-      (toy) => column(toy, 'status', { type: 'text', default: 'used' }),
-      [`ALTER COLUMN status SET DEFAULT 'used'`],
-      [],
-    ],
-    [
-      'no default',
-      (toy) => column(toy, 'status', { type: 'text' }),
-      ['ALTER COLUMN status DROP DEFAULT'],
-      ['The previous release must not rely on the default.'],
-    ],
-  ];
-
-  test.each(CASES)('and an entity with %s', async (_title, change, actions, warnings) => {
-    const toy = toyWith((type) => {
-      same(type);
-      change(type);
-    });
-    const differences = await compare(Owner, toy);
-    expect(differences).toEqual({
-      statements: [{ sql: alterTable(actions), warnings }],
-      notes: [],
-      problems: [],
-    });
-    await execute(differences, Owner, toy);
-  });
-
-  test('and an entity with another check of the same name, which TypeORM does not see', async () => {
-    const toy = toyWith((type) => {
-      sameIndex(type);
-      Check('test_toys_status_check', "status IN ('new', 'used', 'broken')")(type);
-    });
-    const differences = await compare(Owner, toy);
-    expect(sqlOf(differences)).toEqual([
-      `ALTER TABLE test_toys
-  DROP CONSTRAINT test_toys_status_check,
-  ADD CONSTRAINT test_toys_status_check CHECK (status IN ('new', 'used', 'broken'))`,
-    ]);
-    await execute(differences, Owner, toy);
-  });
-
-  test('and an entity with another index of the same name, which TypeORM does not see', async () => {
-    const toy = toyWith((type) => {
-      sameCheck(type);
-      Index('test_toys_status_idx', ['status'], { where: "status = 'used'" })(type);
-    });
-    const differences = await compare(Owner, toy);
-    expect(differences.statements).toEqual([
-      { sql: 'DROP INDEX test_toys_status_idx', warnings: [] },
-      {
-        sql: `CREATE INDEX test_toys_status_idx ON test_toys (status) WHERE status = 'used'::text`,
-        warnings: ['Changes of test_toys wait until PostgreSQL has read all its rows.'],
-      },
-    ]);
-    await execute(differences, Owner, toy);
-  });
-
-  test('and an entity with more values of an enum', async () => {
-    const values = ['small', 'large', 'huge'];
-    const toy = toyWith((type) => {
-      same(type);
-      column(type, 'size', { type: 'enum', enum: values, nullable: true });
-    });
-    const differences = await compare(Owner, toy);
-    expect(sqlOf(differences)).toEqual([`ALTER TYPE test_toys_size_enum ADD VALUE 'huge'`]);
-    await execute(differences, Owner, toy);
-  });
-
-  test('keeps columns and tables that no entity has, and reports them', async () => {
-    await database.query(`
-      CREATE TABLE others ();
-      ALTER TABLE test_toys ADD COLUMN old text NOT NULL CONSTRAINT test_toys_old_check CHECK (old <> '');
-      CREATE INDEX test_toys_old_idx ON test_toys (old)`);
-    const differences = await compare(Owner, toyWith(same));
-    expect(sqlOf(differences)).toEqual(['ALTER TABLE test_toys ALTER COLUMN old DROP NOT NULL']);
-    expect(differences.notes).toEqual([
-      expect.stringMatching(/^test_toys\.old is in no entity\. It stays/),
-      'The table others is in no entity. It stays.',
-    ]);
-  });
-
-  test('keeps an index that only a migration creates, or reports that it is missing', async () => {
-    const toy = toyWith((type) => {
-      same(type);
-      Index('test_toys_lower_idx', { synchronize: false })(type);
-    });
-    expect(await compare(Owner, toy)).toMatchObject({
-      statements: [],
-      notes: [expect.stringContaining('creates the index test_toys_lower_idx')],
-    });
-    await database.query('CREATE INDEX test_toys_lower_idx ON test_toys (lower(code))');
-    expect(await compare(Owner, toy)).toMatchObject({ statements: [], notes: [] });
-  });
-
-  const PROBLEMS: [title: string, change: (toy: new () => object) => void, RegExp][] = [
-    [
-      'a new column that must have a value',
-      (toy) => column(toy, 'name', { type: 'text' }),
-      /^test_toys\.name is new and NOT NULL without a default/,
-    ],
-    [
-      'another type',
-      (toy) => column(toy, 'code', { type: 'integer', nullable: true }),
-      /^test_toys\.code changes from varchar\(10\) to integer, which can change or lose values/,
-    ],
-    [
-      'a shorter text',
-      (toy) => column(toy, 'code', { length: 9, nullable: true }),
-      /^test_toys\.code changes from varchar\(10\) to varchar\(9\)/,
-    ],
-    [
-      'fewer values of an enum',
-      (toy) => column(toy, 'size', { type: 'enum', enum: ['large'], nullable: true }),
-      /^The type test_toys_size_enum can only get more values/,
-    ],
-    [
-      'another primary key',
-      (toy) => column(toy, 'code', { length: 10, primary: true }),
-      /^The primary key of test_toys changes/m,
-    ],
-  ];
-
-  test.each(PROBLEMS)('and an entity with %s need a migration by hand', async (_, change, text) => {
-    const toy = toyWith((type) => {
-      same(type);
-      change(type);
-    });
-    const { problems } = await compare(Owner, toy);
-    expect(problems.join('\n')).toMatch(text);
+test('what no entity declares stays and is reported; a required column becomes nullable', async () => {
+  await database.query(`
+    CREATE TABLE others ();
+    ALTER TABLE test_toys ADD old text NOT NULL CONSTRAINT test_toys_old_check CHECK (old <> '');
+    CREATE INDEX test_toys_old_idx ON test_toys (old)`);
+  expect(await compare(toyWith({ code: undefined }))).toEqual({
+    statements: ['ALTER TABLE "test_toys" ALTER COLUMN "old" DROP NOT NULL'],
+    notes: expect.arrayContaining([
+      expect.stringMatching(/^test_toys\.old is in no entity\. It stays: to drop it deletes/),
+      expect.stringMatching(/^test_toys\.code is in no entity\. It stays/),
+      '"test_toys_old_check" is in no entity. It stays.',
+      '"test_toys_old_idx" is in no entity. It stays.',
+    ]),
+    problems: [],
   });
 });
 
-test('the file of a migration has the form of the project', () => {
-  const statements = [
-    { sql: 'CREATE INDEX test_toys_status_idx ON test_toys (status)', warnings: ['One.', 'Two.'] },
-    { sql: `CREATE INDEX ${'x'.repeat(53)} ON test_toys (status)`, warnings: [] },
-    { sql: `CREATE INDEX ${'x'.repeat(54)} ON test_toys (status)`, warnings: [] },
-    { sql: "CREATE TABLE a (\n  b text DEFAULT '`${c}\\'\n)", warnings: [] },
-  ];
-  const source = migrationSource('add-breed-2', 1795132800001, statements);
-  expect(source).toContain('export class AddBreed21795132800001 implements');
-  expect(source).toContain(
-    `    // One.\n    // Two.\n    await runner.query('${statements[0]!.sql}');\n`,
-  );
-  expect(source).toContain("        b text DEFAULT '\\`\\${c}\\\\'\n      )`);\n");
+test.each<[title: string, columns: Record<string, object>, RegExp]>([
+  ['a new column that must have a value', { name: { type: 'text' } }, /^test_toys\.name is new/],
+  ['another type', { code: { type: 'integer', nullable: true } }, /^test_toys\.code changes its/],
+  ['a shorter text', { code: { length: 9, nullable: true } }, /^test_toys\.code changes its type/],
+  [
+    'fewer values of an enum',
+    { size: { type: 'enum', enum: ['large'], nullable: true } },
+    /test_toys_size_enum/,
+  ],
+  ['another primary key', { code: { length: 10, primary: true } }, /"test_toys_pkey" changes/],
+])('%s needs a migration that somebody writes', async (_title, columns, line) => {
+  const { problems } = await compare(toyWith(columns));
+  expect(problems.join('\n')).toMatch(line);
 });
 
 describe('db generate', () => {

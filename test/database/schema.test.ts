@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type TestDatabase, useDatabase, withDatabase } from '../harness/database/database.js';
 import { expectDeclaredSchema, SchemaProcess } from '../harness/database/schema.js';
 
@@ -13,6 +15,15 @@ const EMPTY = { template: 'template0' };
 
 test('the schema is, by the migrations, what the entities declare', () =>
   withDatabase(expectDeclaredSchema));
+
+test('no migration is empty, as one that was saved before it was complete', () => {
+  const source = join(__dirname, '../../src');
+  const files = readdirSync(source, { recursive: true, encoding: 'utf8' });
+  const migrations = files.filter((file) => /\bmigrations\/\d+-.+\.ts$/.test(file));
+  expect(migrations.length).toBeGreaterThan(0);
+  for (const file of migrations)
+    expect(readFileSync(join(source, file), 'utf8')).not.toMatch(/\bup\([^)]*\)[^{]*\{\s*\}/);
+});
 
 describe('a row that breaks a rule', () => {
   const database = useDatabase();

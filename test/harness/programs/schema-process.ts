@@ -2,6 +2,7 @@
 //   differences   how the database differs from what the entities declare
 //   migrate       the names of the migrations that it ran
 import { readdir } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { DatabaseSettings } from '../../../src/platform/config/database-settings.js';
 import { Settings } from '../../../src/platform/config/settings.js';
@@ -9,15 +10,20 @@ import {
   type DatabaseLocation,
   locateDatabase,
 } from '../../../src/platform/database/database-location.js';
-import { findDifferences } from '../../../src/platform/database/schema/generate-migration.js';
-import { migrate } from '../../../src/platform/database/schema/migrate.js';
+import { migrate, withDataSource } from '../../../src/platform/database/schema/migrate.js';
 import { PRODUCT } from '../../../src/product.js';
 
 type Command = (location: DatabaseLocation, settings: DatabaseSettings) => Promise<unknown>;
 
 const commands: Record<string, Command> = {
-  differences: async (location, settings) =>
-    findDifferences(location, settings, await allEntities()),
+  differences: async (location, settings) => {
+    const generator = pathToFileURL(resolve('scripts/generate-migration.mjs')).href;
+    const { findDifferences, SchemaNames } = (await import(
+      generator
+    )) as typeof import('../../../scripts/generate-migration.mjs');
+    const options = { entities: await allEntities(), namingStrategy: new SchemaNames() };
+    return withDataSource(location, settings, findDifferences, options);
+  },
   migrate: (location, settings) => migrate(location, settings),
 };
 

@@ -1,12 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import {
-  DataSource,
-  type DataSourceOptions,
-  MigrationExecutor,
-  type MigrationInterface,
-  type QueryRunner,
-} from 'typeorm';
+import { DataSource, type DataSourceOptions, MigrationExecutor, type QueryRunner } from 'typeorm';
 import type { DatabaseSettings } from '../../config/database-settings.js';
 import type { Settings } from '../../config/settings.js';
 import { dataSourceOptions } from '../data-source-options.js';
@@ -22,7 +16,7 @@ const LOCK_WAIT_MS = 60_000;
 /** A migration may rewrite or index a large table. Its waits for locks are short (lock_timeout). */
 const STATEMENT_TIMEOUT_MS = 3_600_000;
 
-type EntityOptions = Pick<DataSourceOptions, 'entities' | 'namingStrategy'> & { schema?: string };
+type EntityOptions = Pick<DataSourceOptions, 'entities' | 'namingStrategy'>;
 
 /** Records the names of executed migrations, if there are any. */
 type RecordMigrations = (database: StatementRunner, migrations: readonly string[]) => Promise<void>;
@@ -108,34 +102,11 @@ export async function withDataSource<Result>(
   const common = dataSourceOptions(location.connection, own, 'migrations');
   const dataSource = new DataSource({ ...common, migrations: await findMigrations(), ...options });
   await dataSource.initialize();
-  dataSource.migrations.forEach(requireStatements);
   try {
     return await work(dataSource);
   } finally {
     await dataSource.destroy();
   }
-}
-
-/**
- * Makes a migration fail that runs no statement: it was saved before it was complete, and must not be
- * recorded as executed.
- */
-function requireStatements(migration: MigrationInterface): void {
-  const up = migration.up.bind(migration);
-  migration.up = async (runner) => {
-    let count = 0;
-    const query = runner.query.bind(runner) as (...statement: unknown[]) => Promise<never>;
-    runner.query = (...statement: unknown[]) => {
-      count += 1;
-      return query(...statement);
-    };
-    await up(runner);
-    runner.query = query;
-    if (count > 0) return;
-    throw new StartError(
-      `The migration ${migration.constructor.name} has no statements, and was not recorded. Write them in \`up\`, or delete its file, and start again.`,
-    );
-  };
 }
 
 /** Waits for the lock. @throws StartError when another process holds it for a minute */
