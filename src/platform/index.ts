@@ -24,8 +24,6 @@ export { Public } from './http/request/public.decorator.js';
 
 /** A property that is an int64. The DTO holds it as a bigint: `@IsInt64() categoryId!: bigint`. */
 export { IsInt64 } from './http/validation/property-rules.js';
-/** An integer in a query: `@IsIntegerParameter(1, 9) rooms!: number`. */
-export { IsIntegerParameter } from './http/validation/property-rules.js';
 /** One of the given strings: `@IsOneOf(['red', 'blue']) color!: string`. */
 export { IsOneOf } from './http/validation/property-rules.js';
 /** A property that may be missing, but not null. */
@@ -82,15 +80,10 @@ export { queryRows } from './database/sql.js';
 export { findViolatedReference } from './database/database-errors.js';
 /** Locks rows for a short time: `await withShortLocks(manager, () => toys.delete(…))`. */
 export { withShortLocks } from './database/short-locks.js';
-/** An object that runs statements: TypeORM's EntityManager, DataSource or QueryRunner. */
-export type { StatementRunner } from './database/sql.js';
 /** TypeORM's repository with `selectRows` and `insertRow`: `@InjectRepository(Toy) toys: PipelinedRepository<Toy>`. */
 export { PipelinedRepository } from './database/pipelining/pipelined-repository.js';
 /** Other statements that share round trips, for measured cases. */
 export { PipelinedStatements } from './database/pipelining/pipelined-statements.js';
-
-/** Yields the output of COPY: `yield* copyOutput(dataSource, 'COPY toys TO STDOUT (FORMAT csv)')`. */
-export { copyOutput } from './database/copy/copy-output.js';
 
 // --- Conditions, retries and events ----------------------------------------------------------------------------
 
@@ -132,9 +125,7 @@ export { changeUsage } from './files/property-options.js';
 export { AuditTrail } from './access/administration/operator-actions.repository.js';
 /** Issues, rotates and revokes API keys, in the open transaction: `keys.issue('Ann', plan)`. */
 export { KeyAdministration } from './access/administration/key-administration.js';
-/** Lists owners, and changes their plans. */
-export { OwnerAdministration } from './access/administration/owner-administration.js';
-/** The module of `AuditTrail`, `KeyAdministration` and `OwnerAdministration`. */
+/** The module of `AuditTrail` and `KeyAdministration`. */
 export { AdministrationModule } from './access/administration/administration.module.js';
 
 // --- Surroundings ----------------------------------------------------------------------------------
