@@ -42,6 +42,18 @@ const ALLOWED = {
     'http/response/json-text',
   ],
   events: ['config', 'database', 'errors', 'metrics'],
+  process: [
+    'access/usage/key-usage',
+    'commands',
+    'config',
+    'database',
+    'errors',
+    'health',
+    'http',
+    'logging',
+    'metrics',
+    'tracing',
+  ],
 };
 
 const PRODUCT = '^src/product\\.ts$';

@@ -1,4 +1,4 @@
-import { runProcess } from './platform/lifecycle.js';
+import { runProcess } from './platform/process/lifecycle.js';
 import { PRODUCT } from './product.js';
 
 /** Runs the service until a signal stops it. AppModule is loaded while the database starts. */

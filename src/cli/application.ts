@@ -9,14 +9,14 @@ import { Terminal } from '../platform/commands/terminal.js';
 import { SYSTEM_CLOCK } from '../platform/config/clock.js';
 import type { DatabaseSettings } from '../platform/config/database-settings.js';
 import { Settings } from '../platform/config/settings.js';
-import { STOP_SIGNALS } from '../platform/config/stop-signals.js';
+import { onStopSignal } from '../platform/config/stop-signals.js';
 import { type DatabaseLocation, locateDatabase } from '../platform/database/database-location.js';
 import { hasCluster } from '../platform/database/embedded/cluster.js';
 import { isTemporary } from '../platform/database/embedded/embedded-postgres.js';
 import { isSchemaCurrent, migrate } from '../platform/database/schema/migrate.js';
 import { createLogger } from '../platform/logging/logger.js';
 import { NestLogger } from '../platform/logging/nest-logger.js';
-import { withPrepared } from '../platform/process.module.js';
+import { withObjects } from '../platform/process/process.module.js';
 import { printResult } from './result.js';
 import { PRODUCT } from '../product.js';
 
@@ -56,14 +56,14 @@ export async function runCommand(
     const logger = createLogger({ ...settings.logging, level: 'silent' }, process.stderr);
     const use = { poolSize: 2, progressLimitMs: PROGRESS_LIMIT_MS };
     const own = { redis: undefined, database: { ...settings.database, ...use } };
-    const prepared = {
+    const objects = {
       clock: SYSTEM_CLOCK,
       database,
       logger,
       schemaReady: Promise.resolve(),
       settings: Object.assign({}, settings, own),
     };
-    const application = await NestFactory.createApplicationContext(withPrepared(root, prepared), {
+    const application = await NestFactory.createApplicationContext(withObjects(root, objects), {
       logger: new NestLogger(logger, () => undefined),
       abortOnError: false,
     });
@@ -118,9 +118,8 @@ async function withLocation(
 ): Promise<void> {
   const interruption = new AbortController();
   const { signal } = interruption;
-  const interrupt = (name: NodeJS.Signals) => interruption.abort(name);
   // A further signal must not end the process before the server is stopped.
-  for (const name of STOP_SIGNALS) process.on(name, interrupt);
+  const stopListening = onStopSignal((name) => interruption.abort(name));
   let location: DatabaseLocation | undefined;
   try {
     location = await openDatabase(settings, signal);
@@ -135,6 +134,6 @@ async function withLocation(
       if (result.status === 'fulfilled') await result.value.close();
     // As a shell reports it.
     if (signal.aborted) process.exit(128 + constants.signals[signal.reason as NodeJS.Signals]);
-    for (const name of STOP_SIGNALS) process.off(name, interrupt);
+    stopListening();
   }
 }

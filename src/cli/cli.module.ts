@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { ClsModule } from 'nestjs-cls';
 import { AdministrationModule } from '../platform/access/administration/administration.module.js';
 import { DatabaseModule } from '../platform/database/database.module.js';
-import { ProcessModule } from '../platform/process.module.js';
+import { ProcessModule } from '../platform/process/process.module.js';
 import { PRODUCT } from '../product.js';
 import { AuditCommands } from './audit.commands.js';
 import { DbCommands } from './db.commands.js';

@@ -9,7 +9,6 @@ import type { ResponseObserver } from './http/response/response-observers.js';
 import { CorsMiddleware } from './http/routing/cors.middleware.js';
 import { PreflightMiddleware } from './http/routing/preflight.middleware.js';
 import { ConnectionsMiddleware } from './http/server/connections.middleware.js';
-import { HttpAdapter } from './http/server/http-adapter.js';
 import { DtoValidationPipe } from './http/validation/dto-validation.pipe.js';
 import { IdempotencyKeyGuard } from './idempotency/idempotency-key.guard.js';
 import { OverloadMiddleware } from './overload.middleware.js';
@@ -18,7 +17,7 @@ import { PlanThrottlerGuard } from './rate-limit/plan-throttler.guard.js';
 
 // Every step of a request, in order. The first step that rejects it determines the response.
 
-// HttpAdapter, below, creates the HTTP server. What Node's parser rejects (400, 408, 431) has no step:
+// HttpAdapter creates the HTTP server. What Node's parser rejects (400, 408, 431) has no step:
 // MalformedMessages passes it to ProtocolErrorsMiddleware.respond.
 
 export const MIDDLEWARE: readonly Type<NestMiddleware>[] = [
@@ -66,8 +65,7 @@ export const PIPE = DtoValidationPipe;
 // The handler runs: controller, service, repository. That of UnmatchedController sends 404 or 405.
 // Idempotency.once, which services call, sends 409 or 422 for a used Idempotency-Key.
 
-/** Sends the result of the handler: JSON, ETag, Link, 304. */
-export const ADAPTER = HttpAdapter;
+// HttpAdapter sends the result of the handler: JSON, ETag, Link, 304.
 
 /** Sends every exception as an Error. */
 export const FILTER = ErrorFilter;

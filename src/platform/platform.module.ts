@@ -1,4 +1,4 @@
-import { type DynamicModule, Global, Module, type Type } from '@nestjs/common';
+import { type DynamicModule, Global, Module, type NestMiddleware, type Type } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE, DiscoveryModule } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
 import { getOptionsToken } from '@nestjs/throttler';
@@ -16,6 +16,7 @@ import { InterfaceDescription } from './http/openapi/interface-description.js';
 import { PublicUrl } from './http/request/public-url.js';
 import { ResponseObservers, type ResponseObserver } from './http/response/response-observers.js';
 import { InterfaceVersions } from './http/routing/interface-versions.js';
+import { MiddlewareChain } from './http/routing/middleware-chain.js';
 import { RouteTable } from './http/routing/route-table.js';
 import { UnmatchedController } from './http/routing/unmatched.controller.js';
 import { ConnectionsMiddleware } from './http/server/connections.middleware.js';
@@ -23,7 +24,7 @@ import { MalformedMessages } from './http/server/malformed-messages.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
 import { FILTER, GUARDS, MIDDLEWARE, OBSERVERS, PIPE } from './pipeline.js';
 import { OverloadMiddleware } from './overload.middleware.js';
-import { ProcessModule } from './process.module.js';
+import { ProcessModule } from './process/process.module.js';
 import { THROTTLERS } from './rate-limit/plan-throttler.guard.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
 
@@ -63,6 +64,11 @@ const EXPORTED = [
     MalformedMessages,
     RouteTable,
     ...new Set<Type>([...MIDDLEWARE, ...GUARDS, ...OBSERVERS]),
+    {
+      provide: MiddlewareChain,
+      inject: [...MIDDLEWARE],
+      useFactory: (...steps: NestMiddleware[]) => new MiddlewareChain(steps),
+    },
     {
       provide: ResponseObservers,
       inject: [...OBSERVERS],

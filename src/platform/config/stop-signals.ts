@@ -1,18 +1,41 @@
 import { once } from 'node:events';
 import { closeSync, existsSync, readFileSync } from 'node:fs';
 
-// Node.js resets an ignored SIGHUP. What nohup leaves: its name, in the variable of many shells, and,
-// on Linux, an input that can only be written instead of a terminal.
-const input = '/proc/self/fdinfo/0';
-const isNohup =
-  /\bnohup$/.test(process.env['_'] ?? '') ||
-  (existsSync(input) && /^flags:.*1$/m.test(readFileSync(input, 'utf8')));
-if (isNohup) process.on('SIGHUP', () => undefined);
-// Node.js aborts at its exit if a terminal that it resets is closed.
-process.once('SIGHUP', () => process.once('exit', () => [0, 1, 2].forEach((fd) => closeSync(fd))));
+/** On Linux, a line of it shows how standard input is open. */
+const INPUT_INFO = '/proc/self/fdinfo/0';
 
-/** The signals that end a process. SIGHUP: its terminal is closed. */
-export const STOP_SIGNALS = ['SIGINT', 'SIGTERM', ...(isNohup ? [] : ['SIGHUP'])];
+/**
+ * Calls the listener with the name of each signal that ends a process. SIGHUP: its terminal is closed, which
+ * a process that nohup has started ignores.
+ *
+ * @returns a function that stops it
+ */
+export function onStopSignal(listener: (name: NodeJS.Signals) => void): () => void {
+  const onHangup = isStartedByNohup() ? () => undefined : listener;
+  const listeners = { SIGINT: listener, SIGTERM: listener, SIGHUP: onHangup };
+  for (const [name, each] of Object.entries(listeners)) process.on(name, each);
+  process.once('SIGHUP', closeTerminalAtExit);
+  return () => {
+    for (const [name, each] of Object.entries(listeners)) process.off(name, each);
+    process.off('SIGHUP', closeTerminalAtExit);
+  };
+}
+
+/** Node.js aborts at its exit if a terminal that it resets is closed. */
+function closeTerminalAtExit(): void {
+  process.once('exit', () => [0, 1, 2].forEach((fd) => closeSync(fd)));
+}
+
+/**
+ * Node.js resets an ignored SIGHUP. What nohup leaves: its name, in the variable of many shells, and, on
+ * Linux, an input that can only be written instead of a terminal.
+ */
+function isStartedByNohup(): boolean {
+  return (
+    /\bnohup$/.test(process.env['_'] ?? '') ||
+    (existsSync(INPUT_INFO) && /^flags:.*1$/m.test(readFileSync(INPUT_INFO, 'utf8')))
+  );
+}
 
 /**
  * Resolves at the next SIGINT or SIGTERM (under npm at the second, because npm repeats it), and sets the exit

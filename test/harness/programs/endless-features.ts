@@ -2,7 +2,7 @@
 import { Controller, Module, type OnModuleDestroy, Sse } from '@nestjs/common';
 import { NEVER } from 'rxjs';
 import { AppModule } from '../../../src/app.module.js';
-import { runProcess } from '../../../src/platform/lifecycle.js';
+import { runProcess } from '../../../src/platform/process/lifecycle.js';
 import { PRODUCT } from '../../../src/product.js';
 
 class NeverDestroyed implements OnModuleDestroy {

@@ -2,7 +2,7 @@
 // class and the message of each error.
 import { register } from 'prom-client';
 import { AppModule } from '../../../src/app.module.js';
-import { runService } from '../../../src/platform/lifecycle.js';
+import { runService } from '../../../src/platform/process/lifecycle.js';
 import { PRODUCT } from '../../../src/product.js';
 
 // Each start listens for signals and the exit.

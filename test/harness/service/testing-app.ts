@@ -1,7 +1,7 @@
 import { Module, type Type } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test, type TestingModuleBuilder } from '@nestjs/testing';
-import { createApp } from '../../../src/platform/app.js';
+import { createApp } from '../../../src/platform/process/app.js';
 import { SYSTEM_CLOCK } from '../../../src/platform/config/clock.js';
 import { Settings } from '../../../src/platform/config/settings.js';
 import { locateDatabase } from '../../../src/platform/database/database-location.js';
@@ -44,9 +44,9 @@ export async function startTestingApp({
   @Module({ imports: [PlatformModule.forRoot(PRODUCT), ...features] })
   class Root {}
   const location = await locateDatabase(settings.database, 'service');
-  const prepared = { settings, clock: SYSTEM_CLOCK, logger, database: location, schemaReady };
+  const objects = { settings, clock: SYSTEM_CLOCK, logger, database: location, schemaReady };
   const app = await withEnvironment({ ...process.env, ...env }, () =>
-    createApp(Root, prepared, async (root, adapter, options) => {
+    createApp(Root, objects, async (root, adapter, options) => {
       const testing = override(Test.createTestingModule({ imports: [root] }));
       return (await testing.compile()).createNestApplication(adapter, options);
     }),

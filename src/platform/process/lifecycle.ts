@@ -1,17 +1,17 @@
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Type } from '@nestjs/common';
-import { SYSTEM_CLOCK } from './config/clock.js';
-import type { DatabaseSettings } from './config/database-settings.js';
-import { limitNameLookups } from './config/name-lookups.js';
-import type { Product } from './config/product.js';
-import type { ServerSettings } from './config/server-settings.js';
-import { Settings } from './config/settings.js';
-import { nextSignal, STOP_SIGNALS } from './config/stop-signals.js';
-import { loadEnvFile } from './config/text-file.js';
-import { locateDatabase } from './database/database-location.js';
-import { StartError } from './errors/start-error.js';
-import { createLog, type Log } from './logging/logger.js';
+import { SYSTEM_CLOCK } from '../config/clock.js';
+import type { DatabaseSettings } from '../config/database-settings.js';
+import { limitNameLookups } from '../config/name-lookups.js';
+import type { Product } from '../config/product.js';
+import type { ServerSettings } from '../config/server-settings.js';
+import { Settings } from '../config/settings.js';
+import { nextSignal, onStopSignal } from '../config/stop-signals.js';
+import { loadEnvFile } from '../config/text-file.js';
+import { locateDatabase } from '../database/database-location.js';
+import { StartError } from '../errors/start-error.js';
+import { createLog, type Log } from '../logging/logger.js';
 
 const EXIT_LIMIT_MS = 1_000;
 
@@ -44,61 +44,75 @@ export async function runService(product: Product, loadRoot: () => Promise<Type>
   limitNameLookups();
   const settings = new Settings(product);
   const log = await createLog(settings.logging);
-  const { logger } = log;
+  await using _log = atEnd(() => log.end(EXIT_LIMIT_MS));
   const stopSignal = createStopSignal(log, settings.server);
-  const stopRequested = reasonOf(stopSignal);
-  const secondSignal = stopRequested.then(nextSignal);
   try {
-    printFirstStart(settings.database, log);
-    const opening = locateDatabase(settings.database, 'service', stopSignal);
-    try {
-      // At the same time, because both take long. These files load NestJS and TypeORM.
-      const [database, root, { createApp }, { prepareSchema }, listeners, shutdown] =
-        await Promise.all([
-          opening,
-          loadRoot(),
-          import('./app.js'),
-          import('./database/schema/migrate.js'),
-          import('./listeners.js'),
-          import('./shutdown.js'),
-        ]);
-      await listeners.checkListeners(settings.server);
-
-      const schemaReady = prepareSchema(settings, database, logger, stopSignal);
-      const prepared = { settings, clock: SYSTEM_CLOCK, logger, database, schemaReady };
-      const app = await Promise.race([
-        createApp(root, prepared),
-        rejectWhenStopped(stopRequested, schemaReady, secondSignal),
-      ]);
-      try {
-        const metrics = await listeners.listenForMetrics(app, settings.server, log);
-        try {
-          await listeners.listenForRequests(app, settings.server, log);
-          await listeners.announce(app, metrics, prepared, log);
-          // The service runs until here.
-          const reason = await stopRequested;
-          logger.info({ signal: reason }, 'stopping');
-          await shutdown.drain(app, settings.server, secondSignal);
-        } finally {
-          listeners.closeListener(metrics);
-        }
-      } finally {
-        await shutdown.closeApp(app, stopSignal.reason as string | undefined, secondSignal, logger);
-      }
-    } finally {
-      // If a module cannot be loaded, the database may still be starting.
-      const database = await opening.catch(() => undefined);
-      await database?.close();
-    }
-    logger.info('stopped');
+    await serve(settings, log, loadRoot, stopSignal);
+    log.logger.info('stopped');
   } catch (error) {
     if (!stopSignal.aborted || error !== stopSignal.reason) throw error;
     // It was stopped before it had started.
-    logger.info({ signal: error }, 'stopped');
+    log.logger.info({ signal: error }, 'stopped');
     process.exitCode ??= 128 + constants.signals[error as NodeJS.Signals];
-  } finally {
-    await log.end(EXIT_LIMIT_MS);
   }
+}
+
+/** Serves requests until the signal. What it opens is closed when it ends, in the reverse order. */
+async function serve(
+  settings: Settings,
+  log: Log,
+  loadRoot: () => Promise<Type>,
+  stopSignal: AbortSignal,
+): Promise<void> {
+  const { logger } = log;
+  const stopRequested = reasonOf(stopSignal);
+  const secondSignal = stopRequested.then(nextSignal);
+  printFirstStart(settings.database, log);
+  const opening = locateDatabase(settings.database, 'service', stopSignal);
+  await using _database = atEnd(async () => {
+    // If a module cannot be loaded, the database may still be starting.
+    const database = await opening.catch(() => undefined);
+    await database?.close();
+  });
+  // At the same time, because both take long. These files load NestJS and TypeORM.
+  const [database, root, { createApp }, { prepareSchema }, listeners, shutdown] = await Promise.all(
+    [
+      opening,
+      loadRoot(),
+      import('./app.js'),
+      import('../database/schema/migrate.js'),
+      import('./listeners.js'),
+      import('./shutdown.js'),
+    ],
+  );
+  await listeners.checkListeners(settings.server);
+
+  const schemaReady = prepareSchema(settings, database, logger, stopSignal);
+  const objects = { settings, clock: SYSTEM_CLOCK, logger, database, schemaReady };
+  const app = await Promise.race([
+    createApp(root, objects),
+    rejectWhenStopped(stopRequested, schemaReady, secondSignal),
+  ]);
+  await using _app = atEnd(() =>
+    shutdown.closeApp(app, stopSignal.reason as string | undefined, secondSignal, logger),
+  );
+  const metrics = await listeners.listenForMetrics(app, settings.server, log);
+  await using _metrics = atEnd(() => listeners.closeListener(metrics));
+  await listeners.listenForRequests(app, settings.server, log);
+  await listeners.announce(app, metrics, objects, log);
+  // The service runs until here.
+  const reason = await stopRequested;
+  logger.info({ signal: reason }, 'stopping');
+  await shutdown.drain(app, settings.server, secondSignal);
+}
+
+/** Calls the function when the block ends that declares the result with `await using`. */
+function atEnd(close: () => unknown): AsyncDisposable {
+  return {
+    [Symbol.asyncDispose]: async () => {
+      await close();
+    },
+  };
 }
 
 /** Prints that the embedded database is created, which takes seconds, to a person at a terminal. */
@@ -117,7 +131,7 @@ function createStopSignal(
   { shutdownDelayMs, shutdownGraceMs }: ServerSettings,
 ): AbortSignal {
   const stopping = new AbortController();
-  for (const name of STOP_SIGNALS) process.on(name, () => stopping.abort(name));
+  onStopSignal((name) => stopping.abort(name));
   process.once('uncaughtException', (err, origin) => {
     // A defect often repeats. It must not interrupt the shutdown.
     process.on('uncaughtException', () => undefined);

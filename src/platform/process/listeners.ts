@@ -2,15 +2,15 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
-import type { ServerSettings } from './config/server-settings.js';
-import { currentBuild } from './config/version.js';
-import { DemoKey } from './http/openapi/demo-key.js';
-import { StartError } from './errors/start-error.js';
-import { addressOf } from './http/request/public-url.js';
-import type { Log } from './logging/logger.js';
-import { createMetricsServer } from './metrics/metrics-server.js';
-import { ServiceMetrics } from './metrics/service-metrics.js';
-import type { PreparedObjects } from './process.module.js';
+import type { ServerSettings } from '../config/server-settings.js';
+import { currentBuild } from '../config/version.js';
+import { DemoKey } from '../http/openapi/demo-key.js';
+import { StartError } from '../errors/start-error.js';
+import { addressOf } from '../http/request/public-url.js';
+import type { Log } from '../logging/logger.js';
+import { createMetricsServer } from '../metrics/metrics-server.js';
+import { ServiceMetrics } from '../metrics/service-metrics.js';
+import type { ProcessObjects } from './process.module.js';
 
 /** Connections to accept. With Node's default of 511, the system drops some of a burst. */
 const LISTEN_BACKLOG = 4_096;
@@ -67,7 +67,7 @@ export async function listenForMetrics(
 export async function announce(
   app: NestExpressApplication,
   metrics: Server,
-  { settings, database }: Pick<PreparedObjects, 'settings' | 'database'>,
+  { settings, database }: Pick<ProcessObjects, 'settings' | 'database'>,
   { logger, print }: Log,
 ): Promise<void> {
   const { trustProxy, publicUrl } = settings.server;

@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { NestApplicationContext } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
-import { KeyUsage } from './access/usage/key-usage.js';
-import type { ServerSettings } from './config/server-settings.js';
-import { Readiness } from './health/readiness.js';
-import { ResponseObservers } from './http/response/response-observers.js';
-import { ConnectionsMiddleware } from './http/server/connections.middleware.js';
-import { flushSpans } from './tracing/spans.js';
+import { KeyUsage } from '../access/usage/key-usage.js';
+import type { ServerSettings } from '../config/server-settings.js';
+import { Readiness } from '../health/readiness.js';
+import { ResponseObservers } from '../http/response/response-observers.js';
+import { ConnectionsMiddleware } from '../http/server/connections.middleware.js';
+import { flushSpans } from '../tracing/spans.js';
 
 /** A database that hangs, or the hook of a feature, can keep close() from ending. */
 const CLOSE_LIMIT_MS = 1_500;

@@ -2,26 +2,26 @@ import 'reflect-metadata';
 import {
   type DynamicModule,
   type NestApplicationOptions,
-  type NestMiddleware,
   type Type,
   VersioningType,
 } from '@nestjs/common';
 import { type AbstractHttpAdapter, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import type { NextFunction, RequestHandler } from 'express';
-import { isUnavailable } from './database/database-errors.js';
-import { StartError } from './errors/start-error.js';
+import type { NextFunction, Request, Response } from 'express';
+import { isUnavailable } from '../database/database-errors.js';
+import { StartError } from '../errors/start-error.js';
 import {
   DocumentationController,
   NoDocumentationController,
-} from './http/openapi/documentation.controller.js';
-import { InterfaceDescription } from './http/openapi/interface-description.js';
-import { PublicUrl } from './http/request/public-url.js';
-import { currentRequestIds } from './http/request/request-context.middleware.js';
-import { DEFAULT_VERSION } from './http/routing/interface-versions.js';
-import { NestLogger } from './logging/nest-logger.js';
-import { ADAPTER, MIDDLEWARE } from './pipeline.js';
-import { type PreparedObjects, withPrepared } from './process.module.js';
+} from '../http/openapi/documentation.controller.js';
+import { InterfaceDescription } from '../http/openapi/interface-description.js';
+import { PublicUrl } from '../http/request/public-url.js';
+import { currentRequestIds } from '../http/request/request-context.middleware.js';
+import { DEFAULT_VERSION } from '../http/routing/interface-versions.js';
+import { MiddlewareChain } from '../http/routing/middleware-chain.js';
+import { HttpAdapter } from '../http/server/http-adapter.js';
+import { NestLogger } from '../logging/nest-logger.js';
+import { type ProcessObjects, withObjects } from './process.module.js';
 
 type CreateNestApp = (
   root: DynamicModule,
@@ -31,7 +31,7 @@ type CreateNestApp = (
 
 /**
  * Creates the application. It is initialized but does not listen. Its `close()` closes everything but the
- * prepared objects.
+ * objects of the process.
  *
  * @param root AppModule
  * @param create NestFactory.create; in tests, `createNestApplication` of a testing module
@@ -39,13 +39,13 @@ type CreateNestApp = (
  */
 export async function createApp(
   root: Type,
-  prepared: PreparedObjects,
+  objects: ProcessObjects,
   create: CreateNestApp = (...args) => NestFactory.create<NestExpressApplication>(...args),
 ): Promise<NestExpressApplication> {
-  const { settings, logger } = prepared;
-  const adapter = new ADAPTER(settings, (type) => app.get(type));
+  const { settings, logger } = objects;
+  const adapter = new HttpAdapter(settings, (type) => app.get(type));
   const docs = settings.server.docs ? DocumentationController : NoDocumentationController;
-  const module = withPrepared(root, prepared, docs);
+  const module = withObjects(root, objects, docs);
   const creating = create(module, adapter, {
     // BodyGuard reads the body, after the guards that can reject the request.
     bodyParser: false,
@@ -59,12 +59,15 @@ export async function createApp(
   });
   const app: NestExpressApplication = await creating.catch(throwStartError);
   try {
+    const middleware = app.get(MiddlewareChain);
     app.enableVersioning({ type: VersioningType.URI, defaultVersion: DEFAULT_VERSION });
     app.getHttpServer().once('listening', () => {
       if (app.get(PublicUrl).value) return;
       logger.warn('PUBLIC_URL is not set: the URLs in Link headers are relative');
     });
-    app.use(inOrder(MIDDLEWARE.map((type) => app.get(type))));
+    app.use((request: Request, response: Response, next: NextFunction) =>
+      middleware.use(request, response, next),
+    );
     if (settings.server.docs) app.get(InterfaceDescription).read(app);
     return await app.init();
   } catch (error) {
@@ -79,21 +82,4 @@ function throwStartError(error: unknown): never {
   const lacksRights = /^(?:42501|3F000)$/.test(String((error as { code?: unknown }).code));
   if (!(error instanceof Error) || !(lacksRights || isUnavailable(error))) throw error;
   throw new StartError(`DATABASE_URL: ${error.message.split('\n', 1).join()}`, { cause: error });
-}
-
-/** Returns the steps as one middleware: a router layer for each costs time (docs/performance.md). */
-function inOrder(steps: readonly NestMiddleware[]): RequestHandler {
-  return (request, response, next) => {
-    let index = 0;
-    const nextStep: NextFunction = (error) => {
-      const step = steps[index++];
-      if (error || !step) return next(error);
-      try {
-        step.use(request, response, nextStep);
-      } catch (cause) {
-        next(cause);
-      }
-    };
-    nextStep();
-  };
 }
