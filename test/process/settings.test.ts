@@ -31,13 +31,17 @@ function rejectionOf(environment: Record<string, string>): string {
   throw new Error('the settings were accepted');
 }
 
+/** The settings that `.env.example` lists, each with its value there. */
+const SHOWN = Object.entries(
+  parseEnv(readProjectFile('.env.example').replaceAll(/^# (?=[A-Z_]+=)/gm, '')),
+) as [name: string, value: string][];
+
 /** Those that are unset by default. `.env.example` has examples of their values. */
 const UNSET =
   /^(?:PUBLIC_URL|STAGING_URL|DATABASE_(?:URL|PASSWORD)|REDIS_(?:URL|CA)|CORS_ORIGINS|NODE_ENV)/;
 
 test('every setting has the default that .env.example shows', () => {
-  const shown = parseEnv(readProjectFile('.env.example').replaceAll(/^# (?=[A-Z_]+=)/gm, ''));
-  const defaults = Object.entries(shown).filter(([name]) => !UNSET.test(name));
+  const defaults = SHOWN.filter(([name]) => !UNSET.test(name));
   const settings = new Settings(PRODUCT, {});
   expect(settings).toEqual(new Settings(PRODUCT, Object.fromEntries(defaults)));
   expect(settings).toMatchObject({ database: { connection: undefined }, redis: undefined });
@@ -52,9 +56,64 @@ test('every setting has the default that .env.example shows', () => {
   });
 });
 
+/** Returns the settings, or why they are rejected. */
+function outcomeOf(environment: Record<string, string>): string {
+  try {
+    return JSON.stringify(new Settings(PRODUCT, environment));
+  } catch (error) {
+    return (error as StartError).message;
+  }
+}
+
+test.each(SHOWN)('one line end at the end of %s is ignored', (name, value) => {
+  for (const text of [value, '']) {
+    const expected = outcomeOf({ [name]: text });
+    for (const end of ['\n', '\r\n']) expect(outcomeOf({ [name]: `${text}${end}` })).toBe(expected);
+  }
+});
+
+/** Passwords can contain any character. The last ones are settings of other programs than the service. */
+const NOT_CHECKED =
+  /^(?:DATABASE_PASSWORD|REDIS_CA|GRAFANA_PASSWORD|(?:NEW_)?CONNECTIONS_PER_.+|POSTGRES_CPUS)$/;
+
+test.each(SHOWN.filter(([name]) => !NOT_CHECKED.test(name)))(
+  'an invisible character in %s is reported, or ignored around an item of a list',
+  (name, value) => {
+    const isList = /^(?:CORS_ORIGINS|REDIS_URL)$/.test(name);
+    for (const character of Array.from(
+      ' \t\0\u00a0\ufeff\u200b\u2003\u2060\u2028\ufe0f\u{e0001}',
+    )) {
+      const code = character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
+      for (const [text, index] of [
+        [`${value}${character}`, value.length + 1],
+        [`${character}${value}`, 1],
+      ] as const) {
+        if (isList && character.trim() === '') {
+          expect(outcomeOf({ [name]: text })).toBe(outcomeOf({ [name]: value }));
+        } else {
+          const line = outcomeOf({ [name]: text });
+          expect(line).toMatch(
+            RegExp(`^${name} is invalid: [^\n]*\\. Character ${index} is invisible: U\\+${code}$`),
+          );
+        }
+      }
+    }
+    expect(outcomeOf({ [name]: `${value}\n\n` })).toMatch(isList ? /^/ : /is invisible: U\+000A$/);
+  },
+);
+
+test('an invisible character in a file is reported', () => {
+  const path = join(FOLDER, 'invisible');
+  writeFileSync(path, `${ADDRESS}\n\n`);
+  expect(rejectionOf({ DATABASE_URL_FILE: path })).toMatch(
+    RegExp(`^DATABASE_URL_FILE .*Character ${ADDRESS.length + 1} is invisible: U\\+000A$`),
+  );
+});
+
 test.each<[name: string, value: string, group: keyof Settings, read: object]>([
   ['PORT', '', 'server', { port: 3000 }],
   ['METRICS_PORT', '', 'server', { metricsPort: undefined }],
+  ['METRICS_PORT', '\n', 'server', { metricsPort: undefined }],
   ['TRUST_PROXY', '10.0.0.0/8, ::1', 'server', { trustProxy: ['10.0.0.0/8', '::1'] }],
   ['MAX_REQUESTS_IN_PROGRESS', '1', 'bounds', { maxUnauthenticatedRequests: 1 }],
   ['LOG_LEVEL', 'silent', 'logging', { level: 'silent' }],
@@ -169,7 +228,7 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
     '{a}',
     'a}',
     'a b',
-    'a\n',
+    'a\n\n',
     'a\u0007',
     'a'.repeat(101),
   ],
@@ -322,13 +381,19 @@ describe('DATABASE_URL', () => {
     expect(connection?.ssl).toEqual(ssl);
   });
 
-  /** The documentation of each provider prints its addresses like this. Only the names are changed. */
+  /** In the form of the addresses that each provider shows. */
   test.each<[provider: string, address: string, expected: object, ssl: unknown]>([
     [
       'Neon',
       'postgresql://alex:AbC123dEf@ep-cool-a1b2c3d4.us-east-2.aws.neon.tech/pets?sslmode=verify-full&sslrootcert=system',
       { user: 'alex', host: 'ep-cool-a1b2c3d4.us-east-2.aws.neon.tech', port: 5432 },
       {},
+    ],
+    [
+      'Neon, by default',
+      'postgresql://alex:AbC123dEf@ep-cool-a1b2c3d4-pooler.us-east-2.aws.neon.tech/pets?sslmode=require&channel_binding=require',
+      { user: 'alex', enableChannelBinding: true },
+      { rejectUnauthorized: false },
     ],
     [
       'Neon, for clients without server names',
@@ -402,7 +467,7 @@ describe('DATABASE_URL', () => {
       { port: 26257 },
       { ca, checkServerIdentity },
     ],
-  ])('is accepted as %s prints it', (_, address, expected, ssl) => {
+  ])('is accepted in the form that %s shows', (_, address, expected, ssl) => {
     const { connection } = new Settings(PRODUCT, { DATABASE_URL: address }).database;
     expect(new pg.Client(connection)).toMatchObject({ database: 'pets', ...expected });
     expect(new pg.Client(connection).ssl).toEqual(ssl);

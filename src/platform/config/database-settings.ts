@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { ClientConfig } from 'pg';
 import { parse, toClientConfig } from 'pg-connection-string';
-import type { EnvironmentReader } from './environment-reader.js';
+import { type EnvironmentReader, hasInvisibleCharacter } from './environment-reader.js';
 import type { Product } from './product.js';
 import { checkTlsFiles, renewedSettings } from './renewed-settings.js';
 import {
@@ -60,7 +60,7 @@ export function readDatabaseSettings(read: EnvironmentReader, { name, database }
     readinessTimeoutMs: read.seconds('READINESS_TIMEOUT_SECONDS', 0.4, { min: 0.05, max: 60 }),
     migrateOnStart: read.boolean('MIGRATE_ON_START', true),
     /** Absolute path of the folder with the embedded database. */
-    dataDir: resolve(read.text('DATA_DIR', '.data')),
+    dataDir: resolve(read.visibleText('DATA_DIR', '.data')),
   };
 }
 
@@ -80,12 +80,13 @@ function readConnection(read: EnvironmentReader): ClientConfig | undefined {
   const password = read.secret('DATABASE_PASSWORD');
   if (address === undefined) {
     const isSet = ['DATABASE_URL_FILE', 'DATA_DIR'].some((name) => read.text(name) !== undefined);
-    if (isSet || read.text('NODE_ENV') !== 'production') return undefined;
+    if (isSet || read.visibleText('NODE_ENV') !== 'production') return undefined;
     const expected = 'an address with NODE_ENV=production, or DATA_DIR for the embedded database';
     return read.reject('DATABASE_URL', expected);
   }
   try {
     if (!/^postgres(?:ql)?:\/\//.test(address)) throw new Error('another protocol');
+    if (hasInvisibleCharacter(address)) throw new Error('an invisible character');
     const trustsSystem = SYSTEM_AUTHORITIES.test(address);
     const options = parse(address.replace(SYSTEM_AUTHORITIES, ''), { useLibpqCompat: true });
     const name = Object.keys(options).find(
@@ -103,7 +104,7 @@ function readConnection(read: EnvironmentReader): ClientConfig | undefined {
     if (sslnegotiation && !/^(?:postgres|direct)$/.test(sslnegotiation))
       throw new Error(`unknown sslnegotiation ${sslnegotiation}`);
     if (sslnegotiation === 'direct' && !/^require$|^verify/.test(sslmode))
-      throw new Error('sslnegotiation=direct needs sslmode=require or verify-full');
+      throw new Error('sslnegotiation=direct needs sslmode=require, verify-ca or verify-full');
     if (/\D/.test(port) || Number(port) > 65_535) throw new Error(`invalid port ${port}`);
     for (const [name, part] of Object.entries(TLS_FILES))
       if (rest[name] && ssl) Object.assign(ssl, { [part]: readTextFile(rest[name]) });

@@ -1,5 +1,5 @@
 import { StartError } from '../errors/start-error.js';
-import { readTextFile } from './text-file.js';
+import { readTextFile, withoutLineEnd, withoutLineEnds } from './text-file.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -8,22 +8,40 @@ interface Range {
   max: number;
 }
 
+/** White space at an end, and other characters that a terminal shows as a space or not at all. */
+const INVISIBLE = /^\s|\s$|(?![ \t\r\n])[\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}]/u;
+
+export const hasInvisibleCharacter = (text: string): boolean => INVISIBLE.test(text);
+
+/** Returns a sentence about the first invisible character of a text, or '' without one. */
+function invisibleCharacterIn(text: string): string {
+  const found = INVISIBLE.exec(text);
+  if (found === null) return '';
+  const code = Number(found[0].codePointAt(0)).toString(16).toUpperCase().padStart(4, '0');
+  return `. Character ${found.index + 1} is invisible: U+${code}`;
+}
+
 /**
- * Reads typed values from environment variables. An empty one counts as unset.
- * Collects the invalid ones, so that the operator sees all of them at once.
+ * Reads typed values from environment variables. One line end at the end of a value is ignored, and an
+ * empty value counts as unset. Collects the invalid ones, so that the operator sees all of them at once.
  */
 export class EnvironmentReader {
+  readonly environment: Environment;
   private readonly problems: string[] = [];
+  private readonly textsOfFiles = new Map<string, string>();
 
-  constructor(readonly environment: Environment) {}
+  constructor(environment: Environment) {
+    this.environment = withoutLineEnds(environment);
+  }
 
   /**
-   * Marks a variable, or the file that `secret` reads instead, as invalid. Returns the placeholder, so
-   * that the next ones can be read.
+   * Marks a variable, or the file that `secret` reads instead, as invalid. Reports its first invisible
+   * character. Returns the placeholder, so that the next ones can be read.
    */
   reject<Value = undefined>(name: string, expected: string, placeholder?: Value): Value {
     const variable = this.text(`${name}_FILE`) ? `${name}_FILE` : name;
-    this.problems.push(`${variable} is invalid: expected ${expected}`);
+    const text = this.textsOfFiles.get(name) ?? this.text(variable, '');
+    this.problems.push(`${variable} is invalid: expected ${expected}${invisibleCharacterIn(text)}`);
     return placeholder as Value;
   }
 
@@ -38,6 +56,16 @@ export class EnvironmentReader {
     fallback?: Fallback,
   ): string | Fallback {
     return this.environment[name] || (fallback as Fallback);
+  }
+
+  /** Reads text such as the name of a host or a folder, and rejects invisible characters in it. */
+  visibleText<Fallback extends string | undefined = undefined>(
+    name: string,
+    fallback?: Fallback,
+  ): string | Fallback {
+    const text = this.text(name, fallback);
+    if (!text || !hasInvisibleCharacter(text)) return text;
+    return this.reject(name, 'text without invisible characters', fallback);
   }
 
   /**
@@ -55,7 +83,8 @@ export class EnvironmentReader {
     }
     let reason = `${path} is empty`;
     try {
-      const text = readTextFile(path).replace(/\r?\n$/, '');
+      const text = withoutLineEnd(readTextFile(path));
+      this.textsOfFiles.set(name, text);
       if (text) return text;
     } catch (error) {
       reason = (error as Error).message;

@@ -1,5 +1,5 @@
 import { unescape } from 'node:querystring';
-import type { EnvironmentReader } from './environment-reader.js';
+import { type EnvironmentReader, hasInvisibleCharacter } from './environment-reader.js';
 import { checkTlsFiles, renewedSettings } from './renewed-settings.js';
 
 const ADDRESS = /^rediss?:\/\/(?:[^/?#\s%]|%[\da-f]{2})+(?:\/\d{0,5})?$/i;
@@ -13,7 +13,7 @@ export function readRedisSettings(read: EnvironmentReader, defaultPrefix: string
   /** The prefix of every key. */
   const prefix = read.text('REDIS_PREFIX', defaultPrefix);
   // In a Cluster, text in braces selects the slot of a key.
-  if (!/^[^{}\s\p{C}]{1,100}$/u.test(prefix)) {
+  if (!/^[^{}\s\p{C}\p{Default_Ignorable_Code_Point}]{1,100}$/u.test(prefix)) {
     read.reject('REDIS_PREFIX', '1 to 100 characters without braces and white space');
   }
   const limits = { min: 0.01, max: 1 };
@@ -42,7 +42,9 @@ function readServers(read: EnvironmentReader) {
   if (urls === undefined) return undefined;
   // ioredis decodes the user and the password, which must be UTF-8.
   const isDecodable = (url: string) => !unescape(url).includes('\ufffd');
-  const areValid = urls.every((url) => ADDRESS.test(url) && URL.canParse(url) && isDecodable(url));
+  const isValid = (url: string) =>
+    ADDRESS.test(url) && !hasInvisibleCharacter(url) && URL.canParse(url) && isDecodable(url);
+  const areValid = urls.every(isValid);
   const [database = 0, ...others] = areValid ? urls.map(databaseOf) : [];
   const isCluster = others.length > 0;
   if (!areValid || (isCluster && Math.max(database, ...others) > 0)) {

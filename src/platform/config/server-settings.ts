@@ -21,10 +21,10 @@ export function readServerSettings(read: EnvironmentReader) {
   if (metricsPort === port && port !== 0) read.reject('METRICS_PORT', 'another port than PORT');
   return {
     port,
-    host: read.text('HOST', '127.0.0.1'),
+    host: read.visibleText('HOST', '127.0.0.1'),
     /** undefined: no metrics listener. */
     metricsPort,
-    metricsHost: read.text('METRICS_HOST', '127.0.0.1'),
+    metricsHost: read.visibleText('METRICS_HOST', '127.0.0.1'),
     publicUrl: baseAddress(read, 'PUBLIC_URL'),
     stagingUrl: baseAddress(read, 'STAGING_URL'),
     /** Express's `trust proxy`: the number of proxies, or their addresses. */
@@ -44,7 +44,7 @@ export function readServerSettings(read: EnvironmentReader) {
 }
 
 function baseAddress(read: EnvironmentReader, name: string): string | undefined {
-  const text = read.text(name);
+  const text = read.visibleText(name);
   if (text === undefined) return undefined;
   // The normalized address is checked, because `https://a/v1/.` and `https://a\v1` also end in v1.
   const base = URL.canParse(text) ? new URL(text).href.replace(/\/+$/, '') : '/v1';

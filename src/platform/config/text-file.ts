@@ -22,13 +22,31 @@ export function readTextFile(path: string): string {
   throw new StartError(`${path} is not text in UTF-8`);
 }
 
+/** Returns a text without the line end at its end, which editors and `echo` add. */
+export const withoutLineEnd = (text: string): string => text.replace(/\r?\n$/, '');
+
+/** Returns the variables without a line end at the end of their values, such as those of a Secret. */
+export function withoutLineEnds(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const entries = Object.entries(environment);
+  return Object.fromEntries(entries.map(([name, value]) => [name, value && withoutLineEnd(value)]));
+}
+
 /**
- * Adds the variables of the project's `.env` that the environment does not have. Reports those that
- * `.env.example` does not list. A package may read them.
+ * Prepares the variables of the process: adds those of the project's `.env`, and removes a line end at
+ * the end of each, because packages read some of them, such as PGPASSWORD.
  *
  * @throws StartError as readTextFile does
  */
-export function loadEnvFile(): void {
+export function prepareEnvironment(): void {
+  loadEnvFile();
+  Object.assign(process.env, withoutLineEnds(process.env));
+}
+
+/**
+ * Adds the variables of the project's `.env` that the environment does not have. Reports those that
+ * `.env.example` does not list. A package may read them.
+ */
+function loadEnvFile(): void {
   if (!existsSync(ENV_FILE)) return;
   const example = existsSync(EXAMPLE) ? readTextFile(EXAMPLE) : undefined;
   for (const [name, value] of Object.entries(parseEnv(readTextFile(ENV_FILE)))) {

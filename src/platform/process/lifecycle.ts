@@ -8,7 +8,7 @@ import type { Product } from '../config/product.js';
 import type { ServerSettings } from '../config/server-settings.js';
 import { Settings } from '../config/settings.js';
 import { nextSignal, onStopSignal } from '../config/stop-signals.js';
-import { loadEnvFile } from '../config/text-file.js';
+import { prepareEnvironment } from '../config/text-file.js';
 import { locateDatabase } from '../database/database-location.js';
 import { StartError } from '../errors/start-error.js';
 import { createLog, type Log } from '../logging/logger.js';
@@ -40,7 +40,7 @@ export async function runProcess(product: Product, loadRoot: () => Promise<Type>
  * @throws StartError when an operator can fix what prevents the start
  */
 export async function runService(product: Product, loadRoot: () => Promise<Type>): Promise<void> {
-  loadEnvFile();
+  prepareEnvironment();
   limitNameLookups();
   const settings = new Settings(product);
   const log = await createLog(settings.logging);

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
+import { Client } from 'pg';
 import { createDatabase, type TestDatabase, useDatabase } from '../../harness/database/database.js';
 import { Cli, OPERATOR, resultOf } from '../../harness/processes/command.js';
 import { inheritedEnvironment } from '../../harness/service/service.js';
@@ -36,6 +37,23 @@ describe('the schema commands', () => {
     expect(await database.query(actions)).toEqual([
       { actor: OPERATOR, action: 'db migrate', details: { migrations: all } },
     ]);
+  });
+
+  test('variables that pg reads itself may end with a line end', async () => {
+    const { host, port, user, password, database: name } = new Client(database.url);
+    const variables = {
+      PGHOST: host,
+      PGPORT: port,
+      PGUSER: user,
+      PGPASSWORD: password,
+      PGDATABASE: name,
+      DATABASE_URL: 'postgres:///',
+    };
+    for (const end of ['\n', '\r\n']) {
+      const entries = Object.entries(variables).map(([name, value]) => [name, `${value}${end}`]);
+      const result = await resultOf(new Cli(Object.fromEntries(entries)).start('db', 'status'));
+      expect(result).toMatchObject({ code: 0 });
+    }
   });
 
   test('db migrate › keeps and records the migrations before one that fails', async () => {
