@@ -7,6 +7,7 @@ const PEER_NAMES = PEERS.map(({ name }) => name);
 
 /**
  * @typedef {object} Options
+ * @property {true} [replay]
  * @property {readonly string[]} scenario names
  * @property {readonly string[]} peer names
  * @property {string} [earlier] folder
@@ -28,6 +29,7 @@ const PEER_NAMES = PEERS.map(({ name }) => name);
 export function readOptions() {
   return new Command('npm run bench --')
     .description('Compares the service with other servers.')
+    .option('--replay', 'measure requests through connections in memory, without PostgreSQL')
     .addOption(names('--scenario <NAMES...>', 'scenarios to measure', SCENARIO_NAMES))
     .addOption(names('--peer <NAMES...>', 'servers to compare', PEER_NAMES))
     .option('--earlier <FOLDER>', 'a built checkout of an earlier commit, compared as "earlier"')

@@ -4,11 +4,13 @@ import { comparePeers } from './comparison/comparison.mjs';
 import { readOptions } from './options.mjs';
 import { runUntilStopped } from './processes/child-processes.mjs';
 import { withEnvironment } from './processes/environment.mjs';
+import { replay } from './replay/replay.mjs';
 import { report } from './report.mjs';
 
 const options = readOptions();
 await runUntilStopped((signal) =>
   withEnvironment(options, signal, async (environment) => {
-    await report(await comparePeers(environment, options, signal), options);
+    if (options.replay) await replay(environment, options, signal);
+    else await report(await comparePeers(environment, options, signal), options);
   }),
 );
