@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { propertiesOf } from '../http/validation/dto-validation.pipe.js';
+import { propertiesOf } from '../http/validation/dto-rules.js';
 import { EXPORT_FORMATS, type ExportFormat } from './export-statement.js';
 import type { ColumnMap, FileOptions, ValueMap } from './row-file.js';
 

@@ -2,7 +2,8 @@ import type { Type } from '@nestjs/common';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseInt64Argument } from '../commands/arguments.js';
 import { ChangesOf } from '../http/validation/changes-of.js';
-import { choicesOf, toDto } from '../http/validation/dto-validation.pipe.js';
+import { choicesOf } from '../http/validation/dto-rules.js';
+import { toDto } from '../http/validation/dto-validation.pipe.js';
 import {
   columnType,
   entityProperties,

@@ -1,6 +1,5 @@
 import { type ExecutionContext, Injectable, Logger, RequestMethod } from '@nestjs/common';
 import { METHOD_METADATA } from '@nestjs/common/internal';
-import { Reflector } from '@nestjs/core';
 import {
   InjectThrottlerOptions,
   InjectThrottlerStorage,
@@ -13,11 +12,11 @@ import { KeyUsage } from '../access/usage/key-usage.js';
 import { MINUTE_MS } from '../config/clock.js';
 import { Settings } from '../config/settings.js';
 import type { ServiceError } from '../errors/service-error.js';
-import type { Identification } from '../http/request/caller.js';
+import type { Identification, KeyState } from '../http/request/caller.js';
 import { ignoreInput } from '../http/request/input.js';
 import { IsPublic } from '../http/request/public.decorator.js';
 import { clientNetwork } from '../http/request/address.js';
-import { routeMetadata } from '../http/request/handler.js';
+import { routeMetadata, RouteReflector } from '../http/request/handler.js';
 import {
   hasBody,
   isHealthProbe,
@@ -44,16 +43,17 @@ export const THROTTLERS = [{ name: 'default', limit: NO_LIMIT, ttl: MINUTE_MS }]
 export class PlanThrottlerGuard extends ThrottlerGuard {
   private readonly log = new Logger(PlanThrottlerGuard.name);
   private readonly addressQuotas: readonly Quota[];
+  /** A refresh of the cache replaces the state of an API key, and so its budget. */
+  private readonly budgets = new WeakMap<KeyState, Budget>();
 
   constructor(
     @InjectThrottlerOptions() options: ThrottlerModuleOptions,
     @InjectThrottlerStorage() private readonly storage: LimitStorage,
-    reflector: Reflector,
     private readonly authenticator: Authenticator,
     private readonly usage: KeyUsage,
     private readonly settings: Settings,
   ) {
-    super(options, storage, reflector);
+    super(options, storage, new RouteReflector());
     const { anonymousRequestsPerMinute } = settings.limits;
     this.addressQuotas = [new Quota('minute', anonymousRequestsPerMinute, MINUTE_MS)];
   }
@@ -84,10 +84,12 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
     const { caller } = request.state;
     // Nobody knows whose request it is, so it is counted nowhere.
     if (caller?.reason === 'unavailable') return true;
-    const budget = this.budgetOf(id, caller);
-    const routeQuotas = limit === NO_LIMIT ? [] : [new Quota(routeId(context), limit, ttl)];
-    const quotas = [...budget.quotas, ...routeQuotas];
-    const decision = await this.storage.decide({ ...budget, quotas }, 'consume');
+    const callerBudget = this.budgetOf(id, caller);
+    const budget =
+      limit === NO_LIMIT
+        ? callerBudget
+        : withQuota(callerBudget, new Quota(routeId(context), limit, ttl));
+    const decision = await this.storage.decide(budget, 'consume');
     const rejection = reportDecision(responseOf(context), decision);
     if (decision.banBegins) {
       const bannedUntil = new Date(decision.bannedUntilMs).toISOString();
@@ -124,10 +126,20 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
 
   private budgetOf(id: string, caller?: Identification): Budget {
     if (caller?.kind !== 'key') return { kind: 'address', id, quotas: this.addressQuotas };
-    const { key } = caller;
+    let budget = this.budgets.get(caller.key);
+    if (!budget) this.budgets.set(caller.key, (budget = this.ownerBudgetOf(caller.key)));
+    return budget;
+  }
+
+  private ownerBudgetOf(key: KeyState): Budget {
     const { banAfterRejections = key.limits.perMinute, banMs } = this.settings.limits;
     return ownerBudget(key, { afterRejections: banAfterRejections, lengthMs: banMs });
   }
+}
+
+/** Returns the budget with the window of a route in addition. */
+function withQuota(budget: Budget, quota: Quota): Budget {
+  return { ...budget, quotas: budget.quotas.concat(quota) };
 }
 
 /** Two handlers cannot have the same method and path, so each has a window of its own. */

@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { Allow } from 'class-validator';
 import { ServiceError } from '../../errors/service-error.js';
 import { Page } from '../response/page.js';
-import { propertiesOf } from '../validation/dto-validation.pipe.js';
+import { propertiesOf } from '../validation/dto-rules.js';
 import { parseInt64 } from '../validation/int64.pipe.js';
 import { IsIntegerParameter } from '../validation/property-rules.js';
 

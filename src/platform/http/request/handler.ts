@@ -23,17 +23,51 @@ type RouteParameters = Readonly<
   Record<string, { readonly factory?: unknown; readonly data?: unknown }>
 >;
 
-/** Returns the parameters of the handler of a route, also if a decorator has wrapped the method. */
-export function routeParameters(context: ExecutionContext): RouteParameters {
-  const handler: object = context.getHandler();
-  const { prototype } = context.getClass() as { prototype: Record<string, object> };
-  const methods = scanner.getAllMethodNames(prototype);
-  const name = methods.find((method) => prototype[method] === handler);
-  const type = context.getClass();
-  return (Reflect.getMetadata(ROUTE_ARGS_METADATA, type, name ?? '') ?? {}) as RouteParameters;
+type Target = object & { readonly prototype?: unknown };
+
+/** Returns a function that computes a value once for each route, because its decorators do not change. */
+function oncePerRoute<Value extends object>(compute: (handler: Target, type: Target) => Value) {
+  const values = new WeakMap<Target, WeakMap<Target, Value>>();
+  return (handler: Target, type: Target): Value => {
+    // A controller inherits the handlers of its base class.
+    let ofHandler = values.get(handler);
+    if (!ofHandler) values.set(handler, (ofHandler = new WeakMap()));
+    let value = ofHandler.get(type);
+    if (!value) ofHandler.set(type, (value = compute(handler, type)));
+    return value;
+  };
 }
 
-const reflector = new Reflector();
+const parametersOf = oncePerRoute((handler, type): RouteParameters => {
+  const prototype = type.prototype as Record<string, object>;
+  const methods = scanner.getAllMethodNames(prototype);
+  const name = methods.find((method) => prototype[method] === handler);
+  return (Reflect.getMetadata(ROUTE_ARGS_METADATA, type, name ?? '') ?? {}) as RouteParameters;
+});
+
+/** Returns the parameters of the handler of a route, also if a decorator has wrapped the method. */
+export function routeParameters(context: ExecutionContext): RouteParameters {
+  return parametersOf(context.getHandler(), context.getClass());
+}
+
+/** Reads what decorators declare for a route once, not for each request. */
+export class RouteReflector extends Reflector {
+  private readonly valuesOf = oncePerRoute(() => new Map<unknown, unknown>());
+
+  /** @param targets the handler of a route and its controller */
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- as Reflector declares it
+  override getAllAndOverride<Value>(
+    key: unknown,
+    targets: Parameters<Reflector['get']>[1][],
+  ): Value {
+    const [handler = Object, type = Object] = targets;
+    const values = this.valuesOf(handler, type);
+    if (!values.has(key)) values.set(key, super.getAllAndOverride(key, targets));
+    return values.get(key) as Value;
+  }
+}
+
+const reflector = new RouteReflector();
 
 /**
  * Returns what a decorator declares for a route: on its handler, or else on its controller.
