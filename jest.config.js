@@ -5,13 +5,10 @@
 /** Packages that are ES modules only. Jest names the file of one that is missing here ("Unexpected token 'export'"). */
 const ES_MODULES = ['@nestjs', 'is-network-error', 'p-retry'].join('|');
 
-/** @type {import('jest').Config} */
-export default {
+/** What the projects have in common. A file *.system.test.ts takes longer or needs other programs; *.nightly.test.ts, even more. */
+const COMMON = {
   testEnvironment: '<rootDir>/test/harness/run/environment.mjs',
   roots: ['<rootDir>/test', '<rootDir>/src', '<rootDir>/examples'],
-  // Without <rootDir>: in a pattern, brackets in the path of the checkout would have a meaning.
-  // A *.spec.ts stands next to its source, where the Nest CLI generates it.
-  testMatch: ['**/test/**/*.test.ts', '**/src/**/*.spec.ts'],
   globalSetup: '<rootDir>/test/harness/run/global-setup.mjs',
   globalTeardown: '<rootDir>/test/harness/run/global-teardown.mjs',
   transform: { '\\.(?:[jt]s|mjs)$': '@swc/jest' },
@@ -22,6 +19,21 @@ export default {
     // TypeScript's `./file.js` means `./file.ts`; a real .js file, as in packages, goes first.
     '^(\\.{1,2}/.+)\\.js$': ['$1.js', '$1.ts'],
   },
+};
+
+// Without <rootDir>: in a pattern, brackets in the path of the checkout would have a meaning.
+/** @type {import('jest').Config} */
+export default {
+  projects: [
+    // A *.spec.ts stands next to its source, where the Nest CLI generates it.
+    {
+      ...COMMON,
+      displayName: 'quick',
+      testMatch: ['**/test/**/!(*.system|*.nightly).test.ts', '**/src/**/*.spec.ts'],
+    },
+    { ...COMMON, displayName: 'system', testMatch: ['**/test/**/*.system.test.ts'] },
+    { ...COMMON, displayName: 'nightly', testMatch: ['**/test/**/*.nightly.test.ts'] },
+  ],
   // The machines of CI have two cores. One worker more keeps them busy, because many tests wait for a process, the database or a timer.
   maxWorkers: 3,
   maxConcurrency: 25,

@@ -3,7 +3,7 @@
 // manager of the transaction as a parameter, and the statements of a request a wrapper that reads
 // it at each call. It relies on the documented `createEntityManager` and on the getter
 // `queryRunner` of EntityManager, which TypeORM reads for each statement. If a release of TypeORM
-// reads it earlier, test/database/transactions.test.ts fails; pass the manager of the transaction
+// reads it earlier, test/platform/database/transactions.test.ts fails; pass the manager of the transaction
 // as TypeORM documents it instead.
 import { ClsServiceManager } from 'nestjs-cls';
 import {

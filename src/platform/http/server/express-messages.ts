@@ -71,7 +71,7 @@ interface Parser {
 // rejects the request.
 // It relies on `socket.parser.onIncoming`, which Node calls for each head and whose result decides
 // about the body, and on `kOnBody`, which names the callback for a chunk.
-// If a Node release changes them, test/bounds/chunked-bodies.test.ts fails, and responses stay
+// If a Node release changes them, test/platform/http/body/chunked-bodies.test.ts fails, and responses stay
 // correct: look for their new names in `lib/_http_server.js` and `lib/_http_common.js`.
 
 /** Ignores what follows the head of a request whose input is ignored, on a new connection. */

@@ -9,7 +9,7 @@ const LINGER_BYTES = 4 * 1024 * 1024;
 // The contract requires this: a client receives the rejection of a body that it is still sending.
 // It relies on `socket.destroySoon()`, which Node's HTTP server calls after the last response of a
 // connection, and on the 'data' listener through which the HTTP parser reads.
-// If a Node release stops calling `destroySoon`, test/http/lingering-close.test.ts fails: call
+// If a Node release stops calling `destroySoon`, test/platform/http/server/lingering-close.test.ts fails: call
 // `lingerThenDestroy` on the 'finish' event of the response then.
 
 /** Closes the connection in stages after this response, whose head may already be written. */

@@ -1,0 +1,168 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { ModuleKind, ScriptTarget, transpileModule } from 'typescript';
+import { useStore } from '../harness/http/store.js';
+import { readProjectFile } from '../harness/stack/compose-file.js';
+import { createPets } from './animal.js';
+import { HANG_LIMIT_MS } from '../harness/run/until.js';
+
+// The snippets of docs/clients.md, word for word, and the client of examples/client.
+
+const ROOT = join(__dirname, '../..');
+const PAGE = readProjectFile('docs/clients.md');
+const run = promisify(execFile);
+
+/** Returns the block of the page that contains a text. */
+function block(language: string, text: string): string {
+  const blocks = [...PAGE.matchAll(/^```(\w+)\n([^]*?)^```$/gm)];
+  const found = blocks.find(([, is, code]) => is === language && code?.includes(text));
+  if (!found?.[2]) throw new Error(`docs/clients.md has no ${language} block with: ${text}`);
+  return found[2];
+}
+
+/** Node.js 20 runs no TypeScript. */
+const javaScriptOf = (code: string): string =>
+  transpileModule(code, {
+    compilerOptions: { module: ModuleKind.ESNext, target: ScriptTarget.ES2023 },
+  }).outputText.replaceAll(`'./store.ts'`, `'./store.js'`);
+
+let folder = '';
+const write = (name: string, code: string): void => writeFileSync(join(folder, name), code);
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'pets-snippets-'));
+  write('package.json', '{ "type": "module" }');
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  write('store.js', javaScriptOf(block('ts', '// store.ts')));
+  write('store.py', block('python', '# store.py'));
+  write('list.js', javaScriptOf(block('ts', 'console.log(count)')));
+  write('int64.js', javaScriptOf(block('ts', 'lossless-json')));
+  write('error.js', javaScriptOf(block('ts', 'instanceof StoreError')));
+  write('page.sh', block('sh', '--retry-connrefused'));
+  write('pages.sh', block('sh', `query='limit=100'`));
+  // How a program calls the function of each language. Each prints the status of the last response.
+  write(
+    'call.js',
+    `import { send } from './store.js';
+     const { status } = await send('pets').catch((error) => error);
+     console.log(status);`,
+  );
+  write(
+    'call.mjs',
+    `import { createClient } from '${join(ROOT, 'examples/client/client.mjs')}';
+     const { response } = await createClient(process.env.STORE_URL, 'key').GET('/pets');
+     console.log(response.status);`,
+  );
+  write(
+    'call.py',
+    `from store import send, urllib
+try:
+    print(send("pets")[0])
+except urllib.error.HTTPError as error:
+    print(error.code)
+`,
+  );
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/**
+ * Runs a program in the folder of the snippets. Returns its standard output, also if it fails.
+ *
+ * @throws Error if it does not end within 25 seconds
+ */
+async function output(program: string, env: Record<string, string>): Promise<string> {
+  const [name = '', ...args] = program.split(' ');
+  const command = name === 'node' ? process.execPath : name;
+  const options = {
+    cwd: folder,
+    env: { ...process.env, API_KEY: 'key', ...env },
+    timeout: HANG_LIMIT_MS,
+  };
+  const { stdout } = await run(command, args, options).catch((error: unknown) => {
+    const failed = error as { killed: boolean; stdout: string };
+    if (failed.killed) throw new Error(`${program} does not end.`);
+    return failed;
+  });
+  return stdout.trim();
+}
+
+const hasPython = spawnSync('python3', ['--version']).status === 0;
+if (!hasPython) console.warn('The snippet in Python is not tested: no python3.');
+
+describe.each([
+  ['send of store.ts', 'node call.js', true],
+  ['send of store.py', 'python3 call.py', hasPython],
+  ['the client of examples/client', 'node call.mjs', true],
+  ['curl', 'bash page.sh', true],
+  ['curl, all pages', 'bash pages.sh', true],
+])('%s', (_name, program, isInstalled) => {
+  const testIf = isInstalled ? test : test.skip;
+  let server: Server;
+  let times: number[];
+  let retryAfter = '';
+
+  beforeAll(async () => {
+    server = createServer((_request, response) => {
+      times.push(performance.now());
+      const isLast = times.length > 1;
+      response.writeHead(isLast ? 200 : 429, {
+        'Content-Type': 'application/json',
+        ...(!isLast && { 'Retry-After': retryAfter }),
+      });
+      response.end(isLast ? '[]' : '{"code":"rate_limit_exceeded","message":"","status":429}');
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+  beforeEach(() => {
+    times = [];
+  });
+  afterAll(async () => {
+    server.closeAllConnections();
+    await once(server.close(), 'close');
+  });
+
+  const call = () => {
+    const { port } = server.address() as AddressInfo;
+    return output(program, { STORE_URL: `http://127.0.0.1:${port}` });
+  };
+
+  testIf('waits for a short Retry-After', async () => {
+    retryAfter = '1';
+    const printed = await call();
+    expect(times).toHaveLength(2);
+    // A timer can fire a little early.
+    expect(times[1]! - times[0]!).toBeGreaterThan(990);
+    if (!program.startsWith('bash')) expect(printed).toBe('200');
+  });
+
+  testIf('gives up when Retry-After is more than ten minutes', async () => {
+    retryAfter = '601';
+    const printed = await call();
+    expect(times).toHaveLength(1);
+    if (!program.startsWith('bash')) expect(printed).toBe('429');
+  });
+});
+
+describe('with a store, the snippet', () => {
+  const store = useStore({ app: true });
+  const result = (program: string) =>
+    output(program, { STORE_URL: store.service.url, API_KEY: store.owner.key });
+
+  test('that lists to the end counts all animals', async () => {
+    await createPets(store.database, 230);
+    expect(await result('node list.js')).toBe('230');
+  });
+
+  test('for an int64 keeps every digit', async () => {
+    expect(await result('node int64.js')).toBe('9223372036854775807');
+  });
+
+  test('for errors shows the status and the code', async () => {
+    expect(await result('node error.js')).toBe('400 invalid_request');
+  });
+});

@@ -1,0 +1,66 @@
+import { createKey } from '../../harness/database/factories.js';
+import { expectError } from '../../harness/http/error-response.js';
+import { RawConnection, requestHead } from '../../harness/http/raw-connection.js';
+import { useStore } from '../../harness/http/store.js';
+import { SECOND_MS } from '../../harness/rate-limit/limits.js';
+
+const store = useStore({ features: ['bodies', 'slow'] });
+const ITEM = JSON.stringify({ name: 'Frank', categoryId: 1 });
+
+/** Begins a request with an API key of its own, and changes the key when the service has responded to the head. */
+async function changeDuring(request: string, headers: string[], change: string) {
+  const { key, keyId } = await createKey(store.database, store.owner.id);
+  const head = requestHead(request, key, ...headers);
+  const connection = await RawConnection.open(store.service, head);
+  const { status } = await connection.response({ hasBody: false });
+  await store.query(`UPDATE api_keys SET ${change} WHERE id = $1`, [keyId]);
+  await store.service.advance(5 * SECOND_MS);
+  return { connection, status };
+}
+
+const itemCount = async () => (await store.query('SELECT FROM test_items')).length;
+
+test.each([
+  ['revoked', 'revoked_at = now()', 401, 'invalid_api_key'],
+  ['made read-only', `access = 'read'`, 403, 'read_only_api_key'],
+  ['changed in its note only', `note = 'Other'`, 201, ''],
+])(
+  'POST /v1/items › with an API key that is %s while the body arrives',
+  async (_, change, status, code) => {
+    const before = await itemCount();
+    const length = `Content-Length: ${ITEM.length}`;
+    const headers = ['Content-Type: application/json', length, 'Expect: 100-continue'];
+    const begun = await changeDuring('POST /v1/items', headers, change);
+    expect(begun.status).toBe(100);
+    const response = await begun.connection.write(ITEM).response();
+    if (code === '') expect(response.status).toBe(status);
+    else expectError(response, status, code);
+    expect(await itemCount()).toBe(before + (status === 201 ? 1 : 0));
+    begun.connection.close();
+  },
+);
+
+test('POST /v1/photos › an upload whose API key is revoked while it arrives is reset', async () => {
+  const headers = [
+    'Content-Type: multipart/form-data; boundary=x',
+    'Content-Length: 1000',
+    'Expect: 100-continue',
+  ];
+  const { connection, status } = await changeDuring(
+    'POST /v1/photos',
+    headers,
+    'revoked_at = now()',
+  );
+  expect(status).toBe(100);
+  await expect(connection.serverEnd()).rejects.toThrow('ECONNRESET');
+});
+
+test('GET /v1/slow/events › a stream of events whose API key is revoked is reset', async () => {
+  const { connection, status } = await changeDuring(
+    'GET /v1/slow/events',
+    [],
+    'revoked_at = now()',
+  );
+  expect(status).toBe(200);
+  await expect(connection.serverEnd()).rejects.toThrow('ECONNRESET');
+});

@@ -1,0 +1,129 @@
+import { randomBytes } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import { KeyCache } from '../../../../src/platform/access/key-cache/key-cache.js';
+import { KeyLookupRepository } from '../../../../src/platform/access/key-cache/key-lookup.repository.js';
+import { hashKey } from '../../../../src/platform/access/key-format.js';
+import { Settings } from '../../../../src/platform/config/settings.js';
+import { DatabaseProbe } from '../../../../src/platform/database/pools/database-probe.js';
+import { useDatabase } from '../../../harness/database/database.js';
+import { createOwner } from '../../../harness/database/factories.js';
+import { holdItems, holdTable } from '../../../harness/database/database-lock.js';
+import { type ApiResponse, ApiClient } from '../../../harness/http/client.js';
+import { expectError } from '../../../harness/http/error-response.js';
+import { type Store, useStore } from '../../../harness/http/store.js';
+import { limitsOf, SECOND_MS } from '../../../harness/rate-limit/limits.js';
+import { until } from '../../../harness/run/until.js';
+import { startTestingApp } from '../../../harness/service/testing-app.js';
+
+const database = useDatabase();
+
+const ask = ({ service }: Store, key: string, path = '/v1/nothing'): Promise<ApiResponse> =>
+  new ApiClient(service, key).get(path);
+
+const revoke = (store: Store, ownerId: string) =>
+  store.query('UPDATE api_keys SET revoked_at = now() WHERE owner_id = $1', [ownerId]);
+
+/** Expects 503 with the limits of the address. The request is not counted. */
+async function expectUnavailable(store: Store, response: ApiResponse): Promise<void> {
+  expectError(response, 503, 'service_unavailable');
+  const { remaining } = limitsOf(await store.anonymous.get('/v1/nothing'));
+  expect(limitsOf(response)).toMatchObject({ limit: 300, remaining: remaining + 1 });
+}
+
+/** The database responds all the time, only not in time to what needs the locked table. */
+describe('while the database is overloaded', () => {
+  const store = useStore({ env: { DATABASE_POOL_SIZE: '1', DATABASE_POOL_WAIT_SECONDS: '2' } });
+
+  test('GET /v1/nothing › 503, not the last known state, and 200 for a probe: every connection is busy', async () => {
+    // On a busy machine, the wait for a connection can exceed the limit without a lock.
+    await until(async () => (await ask(store, store.owner.key)).status === 404);
+    const lock = await holdItems(store.database);
+    const waiting = store.api.get('/v1/items');
+    await lock.waitedFor();
+    await store.service.advance(5 * SECOND_MS);
+    const [ready, response] = await Promise.all([
+      store.anonymous.get('/health/ready'),
+      ask(store, store.owner.key),
+    ]);
+    expect(ready.status).toBe(200);
+    await lock.release();
+    await expectUnavailable(store, response);
+    await waiting;
+    await until(async () => (await ask(store, store.owner.key)).status === 404);
+  });
+});
+
+describe('while a lookup takes longer than a statement may', () => {
+  const store = useStore({ env: { DATABASE_STATEMENT_TIMEOUT_SECONDS: '2' } });
+
+  test('GET /v1/nothing › 503, not the last known state: the server cancels the lookup', async () => {
+    await until(async () => (await ask(store, store.owner.key)).status === 404);
+    const lock = await holdTable(store.database, 'api_keys', 'ACCESS EXCLUSIVE');
+    await store.service.advance(5 * SECOND_MS);
+    await expectUnavailable(store, await ask(store, store.owner.key));
+    await lock.release();
+    await until(async () => (await ask(store, store.owner.key)).status === 404);
+  });
+});
+
+describe('with a server that allows four connections', () => {
+  const role = `limited_${randomBytes(6).toString('hex')}`;
+  const store = useStore(async (database) => {
+    await database.query(`CREATE ROLE ${role} LOGIN PASSWORD 'limited'`);
+    await database.query(`GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role}`);
+    await database.query(`ALTER ROLE ${role} CONNECTION LIMIT 4`);
+    const url = new URL(database.url);
+    url.username = role;
+    url.password = 'limited';
+    const env = { MIGRATE_ON_START: 'false', DATABASE_POOL_SIZE: '5' };
+    return { database: { ...database, url: url.href }, env };
+  });
+
+  test('GET and POST /v1/items › a burst gets 200 and 201 on the connections that the start has opened', async () => {
+    const warning = await store.service.waitForLog(({ level }) => Number(level) >= 40);
+    expect(warning).toMatchObject({
+      // The server may still count a connection of the migrations.
+      msg: expect.stringMatching(/^Only [23] database connections: .*too many connections/),
+    });
+    const burst = Array.from({ length: 100 }, (_, index) =>
+      index % 2
+        ? store.api.get('/v1/items')
+        : store.api.post('/v1/items', { name: 'a', categoryId: 1 }),
+    );
+    const statuses = new Set((await Promise.all(burst)).map(({ status }) => status));
+    expect([...statuses].sort()).toEqual([200, 201]);
+    await revoke(store, store.owner.id);
+    await store.service.advance(5 * SECOND_MS);
+    expectError(await store.api.get('/v1/items'), 401, 'invalid_api_key');
+    await store.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+  });
+});
+
+test('a lookup that ends after a later one does not replace the later state', async () => {
+  const { app } = await startTestingApp({ database, features: [] });
+  const owner = await createOwner(database);
+  const hash = hashKey(owner.key);
+  const repository = app.get(KeyLookupRepository);
+  // Each state is read at once, and arrives when the test releases it.
+  const releases: (() => void)[] = [];
+  const findByHash = async (searched: string) => {
+    const state = await repository.findByHash(searched);
+    await new Promise<void>((release) => releases.push(release));
+    return state;
+  };
+  let nowMs = 0;
+  const clock = { now: () => Date.now(), monotonicMs: () => nowMs };
+  const delayed = { findByHash } as KeyLookupRepository;
+  const cache = new KeyCache(delayed, app.get(DatabaseProbe), clock, app.get(Settings));
+  const early = cache.get(hash);
+  while (releases.length < 1) await setImmediate();
+  await database.query('UPDATE api_keys SET revoked_at = now()');
+  nowMs = 5 * SECOND_MS;
+  const late = cache.get(hash);
+  while (releases.length < 2) await setImmediate();
+  releases[1]?.();
+  expect(await late).toMatchObject({ revoked: true });
+  releases[0]?.();
+  expect(await early).toMatchObject({ revoked: false });
+  expect(cache.peek(hash)).toMatchObject({ revoked: true });
+});

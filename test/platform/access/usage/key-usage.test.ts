@@ -1,0 +1,190 @@
+import { randomUUID } from 'node:crypto';
+import { KeyUsageRepository } from '../../../../src/platform/access/usage/key-usage.repository.js';
+import { useDatabase } from '../../../harness/database/database.js';
+import { holdTable } from '../../../harness/database/database-lock.js';
+import { createKey, createOwner } from '../../../harness/database/factories.js';
+import { Relay } from '../../../harness/database/relay.js';
+import { ApiClient } from '../../../harness/http/client.js';
+import { Cli } from '../../../harness/processes/command.js';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../../harness/rate-limit/limits.js';
+import { START_MS, startService, type TestService } from '../../../harness/service/service.js';
+import { startTestingApp } from '../../../harness/service/testing-app.js';
+
+const TODAY = '2027-03-01';
+const database = useDatabase();
+
+/** Sends requests one after the other, and returns their statuses. */
+async function send(service: TestService, key: string, count: number): Promise<number[]> {
+  const statuses = [];
+  for (let sent = 0; sent < count; sent++)
+    statuses.push((await new ApiClient(service, key).get('/v1/nothing')).status);
+  return statuses;
+}
+
+const save = (service: TestService) => service.runJob('KeyUsage.save');
+
+const usage = (keyId: string): Promise<object[]> =>
+  new Cli({ DATABASE_URL: database.url }).json('keys', 'usage', keyId, '--days', '400');
+
+/** A request that is counted, and one that a limit rejects. */
+const on = (day: string, requests: number, rejections = 0) => ({ day, requests, rejections });
+
+const untilMidnight = (service: TestService, ms: number) =>
+  service.setClock(Math.ceil(START_MS / DAY_MS) * DAY_MS + ms);
+
+test('requests and rejections are counted per API key and UTC day, over replicas, a plan change, a rotation and a shutdown', async () => {
+  const owner = await createOwner(database, { limits: { perMinute: 3, perDay: 100 } });
+  const other = await createKey(database, owner.id, { firstKeyId: owner.keyId });
+  const replicas = [await startService({ database }), await startService({ database })];
+  const [first, second] = replicas as [TestService, TestService];
+  expect(await send(first, owner.key, 5)).toEqual([404, 404, 404, 429, 429]);
+  expect(await send(second, owner.key, 1)).toEqual([404]);
+  await Promise.all(replicas.map(save));
+  expect(await usage(owner.keyId)).toEqual([on(TODAY, 4, 2)]);
+
+  await database.query('UPDATE owners SET limit_per_minute = 9 WHERE id = $1', [owner.id]);
+  for (const service of replicas) await service.advance(5 * SECOND_MS);
+  await send(first, owner.key, 1);
+  await send(first, other.key, 1);
+  await untilMidnight(first, -1);
+  await send(first, owner.key, 1);
+  await untilMidnight(first, 0);
+  await send(first, owner.key, 2);
+  for (const service of replicas) await service.close();
+  expect(await usage(owner.keyId)).toEqual([on('2027-03-02', 2), on(TODAY, 6, 2)]);
+  expect(await usage(other.keyId)).toEqual([on(TODAY, 1)]);
+});
+
+test('what no limit counts is not counted: 401, a rejected key, and a clock that is set back loses nothing', async () => {
+  const service = await startService({ database });
+  const owner = await createOwner(database);
+  const revoked = await createKey(database, owner.id, { revokedAtMs: START_MS });
+  expect(await send(service, revoked.key, 1)).toEqual([401]);
+  await send(service, owner.key, 3);
+  await untilMidnight(service, 0);
+  await send(service, owner.key, 1);
+  await service.setClock(START_MS);
+  await send(service, owner.key, 1);
+  await service.close();
+  expect(await usage(owner.keyId)).toEqual([on('2027-03-02', 1), on(TODAY, 4)]);
+  expect(await usage(revoked.keyId)).toEqual([]);
+});
+
+test('nothing is lost or counted twice while the database is away, and if the result of a statement is lost', async () => {
+  const relay = await Relay.open(database.url);
+  const service = await startService({ database: { ...database, url: relay.url } });
+  const { key, keyId } = await createOwner(database);
+  await send(service, key, 2);
+  // The server stores the batch, and its response never arrives.
+  const lock = await holdTable(database, 'api_key_usage', 'ACCESS EXCLUSIVE');
+  const saving = save(service);
+  await lock.waitedFor();
+  relay.hold();
+  await lock.release();
+  while ((await usage(keyId)).length === 0);
+  await relay.cut();
+  await saving;
+  for (let minute = 0; minute < 3; minute++) {
+    await service.advance(3 * MINUTE_MS);
+    expect(await send(service, key, 1)).toEqual([404]);
+    await save(service);
+  }
+  expect(service.output()).toContain('Storing the usage of API keys has failed');
+  await relay.restore();
+  await service.advance(MINUTE_MS);
+  await send(service, key, 1);
+  await service.close();
+  expect(service.output()).toMatch(
+    /Storing the usage of API keys succeeds again, after \d+ failures/,
+  );
+  expect(await usage(keyId)).toEqual([on(TODAY, 6)]);
+});
+
+test('counting takes no statement', async () => {
+  const relay = await Relay.open(database.url);
+  const service = await startService({ database: { ...database, url: relay.url } });
+  const owner = await createOwner(database);
+  await send(service, owner.key, 40);
+  await save(service);
+  expect(relay.timesSent(Buffer.from('INSERT INTO api_key_usage'))).toBe(1);
+  await service.close();
+});
+
+test('a replica that cannot store the usage warns and keeps serving', async () => {
+  const service = await startService({ database });
+  const { key, keyId } = await createOwner(database);
+  const rename = (from: string, to: string) =>
+    database.query(`ALTER TABLE ${from} RENAME TO ${to}`);
+  await rename('api_key_usage', 'hidden');
+  await send(service, key, 1);
+  await save(service);
+  expect(await send(service, key, 1)).toEqual([404]);
+  await rename('hidden', 'api_key_usage');
+  await save(service);
+  expect(await usage(keyId)).toEqual([on(TODAY, 2)]);
+  await service.close();
+});
+
+test('counts are kept for 400 days', async () => {
+  const service = await startService({ database });
+  const { keyId } = await createOwner(database);
+  await database.query(
+    `INSERT INTO api_key_usage SELECT date '2027-03-01' - age, $1, gen_random_uuid(), 1, 0
+       FROM unnest('{0, 400, 401, 500}'::int[]) AS age`,
+    [keyId],
+  );
+  await service.runJob('KeyUsage.deleteOld');
+  const ages = `SELECT date '2027-03-01' - day AS age FROM api_key_usage WHERE key_id = $1 ORDER BY 1`;
+  expect(await database.query(ages, [keyId])).toEqual([{ age: 0 }, { age: 400 }]);
+  await service.close();
+});
+
+describe('pets keys usage', () => {
+  const cli = Cli.on(database);
+  const insert = (keyId: string, day: string, requests: number) =>
+    database.query(`INSERT INTO api_key_usage VALUES (${day}, $1, gen_random_uuid(), $2, 0)`, [
+      keyId,
+      requests,
+    ]);
+
+  test('--days counts today as one of the days', async () => {
+    const { keyId } = await createOwner(database);
+    for (const [age, requests] of [10, 20, 30].entries())
+      await insert(keyId, `current_date - ${age}`, requests);
+    const days = (await cli.json('keys', 'usage', keyId, '--days', '2')) as { requests: number }[];
+    expect(days.map(({ requests }) => requests)).toEqual([10, 20]);
+  });
+
+  test('--day shows one UTC day of all API keys, the most used first', async () => {
+    const first = await createOwner(database);
+    const second = await createOwner(database);
+    await insert(first.keyId, "'2020-02-29'", 1);
+    await insert(second.keyId, "'2020-02-29'", 2);
+    await insert(second.keyId, "'2020-03-01'", 4);
+    expect(await cli.json('keys', 'usage', '--day', '2020-02-29')).toMatchObject([
+      { id: Number(second.keyId), requests: 2 },
+      { id: Number(first.keyId), requests: 1 },
+    ]);
+    expect(await cli.json('keys', 'usage', first.keyId, '--day', '2020-02-29')).toMatchObject([
+      { day: '2020-02-29', requests: 1 },
+    ]);
+    for (const day of ['2020-02-30', 'today'])
+      expect(await cli.failure(2, 'keys', 'usage', '--day', day)).toContain('UTC day');
+    const both = ['--day', '2020-02-29', '--days', '2'];
+    expect(await cli.failure(2, 'keys', 'usage', ...both)).toContain('--days');
+  });
+});
+
+test('an attempt to save that ends late does not lower the counts of a later one', async () => {
+  const { app } = await startTestingApp({ database, features: [] });
+  const usage = app.get(KeyUsageRepository);
+  const { keyId } = await createOwner(database);
+  const count = { day: 1, keyId: BigInt(keyId), counter: randomUUID() };
+  await usage.save([{ ...count, requests: 5, rejections: 3 }]);
+  await usage.save([{ ...count, requests: 4, rejections: 2 }]);
+  expect(
+    await database.query('SELECT requests, rejections FROM api_key_usage WHERE counter = $1', [
+      count.counter,
+    ]),
+  ).toEqual([{ requests: '5', rejections: '3' }]);
+});

@@ -1,0 +1,85 @@
+import { ApiClient } from '../../../harness/http/client.js';
+import { createOwner } from '../../../harness/database/factories.js';
+import { findPostgresPrograms } from '../../../harness/database/postgres-programs.js';
+import { PostgresServer } from '../../../harness/database/postgres-server.js';
+import { Relay } from '../../../harness/database/relay.js';
+import { until } from '../../../harness/run/until.js';
+import { metric } from '../../../harness/service/metrics.js';
+import { type BuiltService, startBuiltService } from '../../../harness/service/service.js';
+
+const programs = findPostgresPrograms();
+/** More than the connections of the pool. */
+const BURST = 24;
+
+(programs === undefined ? describe.skip : describe)('a failover by the name of the server', () => {
+  const servers: PostgresServer[] = [];
+  let primary: PostgresServer;
+  let standby: PostgresServer;
+  let name: Relay;
+  let service: BuiltService;
+  let api: ApiClient;
+
+  beforeAll(async () => {
+    primary = await PostgresServer.create(programs!, { fsync: 'off' });
+    servers.push(primary);
+    const { key } = await createOwner(primary.database);
+    standby = await primary.createStandby();
+    servers.push(standby);
+    name = await Relay.open(primary.url);
+    service = await startBuiltService({ DATABASE_URL: name.url, MIGRATE_ON_START: 'false' });
+    api = new ApiClient(service, key);
+  });
+  afterAll(async () => {
+    await service.stop();
+    await name.cut();
+    for (const server of servers.reverse()) await server.remove();
+  });
+
+  /** The name leads to the old primary for a while, which is read-only by now. */
+  async function leadToStandby(): Promise<void> {
+    name.leadTo(standby.url);
+    await name.cut();
+    await name.restore();
+  }
+
+  const item = { name: 'Frank', categoryId: 1 };
+  let keys = 0;
+  const create = () => api.post('/v1/items', item);
+  const createWithKey = () => api.post('/v1/items', item, { 'Idempotency-Key': `key-${keys++}` });
+  /** Returns the statuses of creates that need all connections, each once. */
+  async function createMany(): Promise<number[]> {
+    const responses = Array.from({ length: BURST }, (_, index) =>
+      index % 2 ? create() : createWithKey(),
+    );
+    const statuses = (await Promise.all(responses)).map(({ status }) => status);
+    return [...new Set(statuses)];
+  }
+  const state = async () => {
+    const { json } = await api.get('/health/ready');
+    const writes = await metric(service, 'component_up{component="database_writes"}');
+    return [json.status, json.checks.database, writes];
+  };
+
+  test.each([
+    ['create', create],
+    ['create with an Idempotency-Key', createWithKey],
+  ])('every %s succeeds after the name leads to the primary', async (_title, send) => {
+    await leadToStandby();
+    await until(async () => (await api.get('/v1/items')).status === 200);
+    expect((await send()).status).toBe(503);
+    expect(await state()).toEqual(['degraded', 'read-only', 0]);
+    name.leadTo(primary.url);
+    await until(async () => (await createMany()).join() === '201', 10_000);
+    await until(async () => (await state()).join() === 'ok,up,1', 10_000);
+    expect(await createMany()).toEqual([201]);
+  });
+
+  test('readiness and the metric recover without a write, and then every create succeeds', async () => {
+    await leadToStandby();
+    await until(async () => (await api.get('/v1/items')).status === 200);
+    expect(await state()).toEqual(['degraded', 'read-only', 0]);
+    name.leadTo(primary.url);
+    await until(async () => (await state()).join() === 'ok,up,1', 10_000);
+    expect(await createMany()).toEqual([201]);
+  });
+});

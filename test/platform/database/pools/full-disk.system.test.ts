@@ -1,0 +1,83 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createOwner } from '../../../harness/database/factories.js';
+import { findPostgresPrograms } from '../../../harness/database/postgres-programs.js';
+import { PostgresServer, USER } from '../../../harness/database/postgres-server.js';
+import { ApiClient } from '../../../harness/http/client.js';
+import { Cli } from '../../../harness/processes/command.js';
+import { until } from '../../../harness/run/until.js';
+import { metric } from '../../../harness/service/metrics.js';
+import { type BuiltService, startBuiltService } from '../../../harness/service/service.js';
+
+const programs = findPostgresPrograms();
+/** A disk of its own, which root can mount. */
+const disk = mkdtempSync(join(tmpdir(), 'pets-disk-'));
+const isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', disk]).status === 0;
+const filler = join(disk, 'filler');
+if (!isMounted) process.stderr.write('Skipped: only root can mount a disk.\n');
+afterAll(() => {
+  if (isMounted) spawnSync('umount', [disk]);
+  rmdirSync(disk);
+});
+
+(programs && isMounted ? describe : describe.skip)('a full disk of the database', () => {
+  let server: PostgresServer;
+  let service: BuiltService;
+  let api: ApiClient;
+
+  beforeAll(async () => {
+    server = await PostgresServer.create(programs!, { fsync: 'off' });
+    const folder = join(disk, 'tablespace');
+    chmodSync(disk, 0o755);
+    mkdirSync(folder);
+    if (USER.uid !== undefined) chownSync(folder, USER.uid, USER.gid);
+    await server.query(`CREATE TABLESPACE disk LOCATION '${folder}'`);
+    await server.query('ALTER TABLE test_items SET TABLESPACE disk');
+    const { key } = await createOwner(server.database);
+    service = await startBuiltService({ DATABASE_URL: server.url, MIGRATE_ON_START: 'false' });
+    api = new ApiClient(service, key);
+  });
+  afterAll(async () => {
+    await service.stop();
+    await server.remove();
+  });
+
+  const create = () => api.post('/v1/items', { name: 'x'.repeat(250), categoryId: 1 });
+  const state = async () => {
+    const { json } = await api.get('/health/ready');
+    const writes = await metric(service, 'component_up{component="database_writes"}');
+    return [json.status, json.checks.database, writes];
+  };
+
+  test('readiness is degraded and the metric of writes is 0 until a write succeeds', async () => {
+    expect((await create()).status).toBe(201);
+    expect(await state()).toEqual(['ok', 'up', 1]);
+    fill();
+    await until(async () => (await create()).status === 503);
+    expect(await state()).toEqual(['degraded', 'read-only', 0]);
+    expect((await api.get('/v1/items')).status).toBe(200);
+    const { cause } = await service.waitForLog(({ msg }) => msg === 'component changed');
+    expect(cause).toMatch(/^53100: .*No space left on device/);
+    rmSync(filler);
+    expect(await state()).toEqual(['degraded', 'read-only', 0]);
+    expect((await create()).status).toBe(201);
+    expect(await state()).toEqual(['ok', 'up', 1]);
+  });
+
+  test('a command says that the disk is full and that nothing was added', async () => {
+    fill();
+    const items = await server.query('SELECT FROM test_items');
+    const cli = new Cli({ DATABASE_URL: server.url });
+    const { code, stderr } = await cli.run('items', 'seed', '--items', '100000', '--yes');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^53100: The disk of the database is full\. Nothing was added: \w/m);
+    expect(await server.query('SELECT FROM test_items')).toHaveLength(items.length);
+    rmSync(filler);
+  });
+});
+
+function fill(): void {
+  expect(spawnSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=8k']).status).not.toBe(0);
+}

@@ -1,0 +1,144 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { useDatabase } from '../../harness/database/database.js';
+import { Cli } from '../../harness/processes/command.js';
+
+// The commands of a feature whose entity has properties of several types (features/toys.ts).
+const TOYS = join(__dirname, '../../../reports/product/test/harness/features/toys.js');
+const TABLE = `
+  CREATE TABLE test_toys (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, the_name text NOT NULL,
+    "minAge" int NOT NULL DEFAULT 3, maker_id bigint, is_new boolean NOT NULL DEFAULT true, color text,
+    updated_at timestamptz NOT NULL DEFAULT now(), version int NOT NULL)`;
+const MAX = 2n ** 63n - 1n;
+const BALL = { name: '5', minAge: 0, makerId: MAX, isNew: false, color: 'red' };
+const CAR = { name: 'true', minAge: 3, makerId: null, isNew: true, color: null };
+
+const folder = mkdtempSync(join(tmpdir(), 'toys-'));
+const database = useDatabase();
+let cli: Cli;
+
+beforeAll(async () => {
+  await database.query(TABLE);
+  cli = new Cli({ DATABASE_URL: database.url }, { features: [TOYS] });
+});
+beforeEach(() => database.query('TRUNCATE test_toys, operator_actions RESTART IDENTITY'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const importText = (text: string, format: string) => {
+  const path = join(folder, `toys.${format}`);
+  writeFileSync(path, text);
+  return cli.run('toys', 'import', path, '--json');
+};
+const stored = async () => {
+  const rows = await database.query<{ makerId: string | null }>(
+    `SELECT the_name AS name, "minAge", maker_id AS "makerId", is_new AS "isNew", color FROM test_toys ORDER BY id`,
+  );
+  return rows.map((row) => ({ ...row, makerId: row.makerId && BigInt(row.makerId) }));
+};
+
+test.each([
+  ['csv', `name,minAge,makerId,isNew,color\n5,0,${MAX},false,red\ntrue,,,,\n`],
+  [
+    'ndjson',
+    `{"name":"5","minAge":0,"makerId":${MAX},"isNew":false,"color":"red"}\n{"name":"true"}\n`,
+  ],
+])(
+  'a %s of the types of its entity is imported, exported and imported again',
+  async (format, text) => {
+    const result = { valid: 2, added: 2, firstId: 1, lastId: 2, ignoredColumns: [] };
+    expect(await importText(text, format)).toMatchObject({ code: 0, json: result });
+    expect(await stored()).toEqual([BALL, CAR]);
+    const exported = await cli.run('toys', 'export', '--format', format);
+    expect(exported.stdout.split('\n')[format === 'csv' ? 0 : 1]).toBe(
+      format === 'csv'
+        ? 'name,minAge,makerId,isNew,color'
+        : '{"name":"true","minAge":3,"isNew":true}',
+    );
+    await database.query('TRUNCATE test_toys');
+    expect(await importText(exported.stdout, format)).toMatchObject({ code: 0 });
+    expect(await stored()).toEqual([BALL, CAR]);
+    expect(await database.query('SELECT action FROM operator_actions')).toEqual([
+      { action: 'toys import' },
+      { action: 'toys import' },
+    ]);
+  },
+);
+
+test.each(['csv', 'ndjson'])(
+  'a %s with ids changes rows, and an empty cell is invalid where the row has a value',
+  async (format) => {
+    await importText(`name,minAge,makerId,isNew,color\n5,0,${MAX},false,red\ntrue,,,,\n`, 'csv');
+    const exported = await cli.run('toys', 'export', '--ids', '--format', format);
+    const update = async (text: string) => {
+      const path = join(folder, `toys.${format}`);
+      writeFileSync(path, text);
+      return cli.run('toys', 'update', path, '--json');
+    };
+    expect((await update(exported.stdout)).json).toMatchObject({ changed: 0, same: 2, missing: 0 });
+    const other = exported.stdout.replace(String(MAX), String(MAX - 1n)).replace('red', 'blue');
+    const { json, stdout } = await update(other);
+    expect(json).toMatchObject({ changed: 1, same: 1, missing: 0 });
+    expect(stdout).toContain(`"changes":{"color":["red","blue"],"makerId":[${MAX},${MAX - 1n}]}`);
+    const changed = [{ ...BALL, makerId: MAX - 1n, color: 'blue' }, CAR];
+    expect(await stored()).toEqual(changed);
+    const empty = {
+      csv: 'id,name,color\n1,a,\n2,b,\n',
+      ndjson: '{"id":1,"name":"a","color":null}',
+    };
+    expect((await update(empty[format as 'csv'])).stderr).toMatch(
+      /Nothing was changed\. Invalid lines: 1 of [12]\nline [12]: color is empty, but has a value so far\n$/,
+    );
+    expect(await stored()).toEqual(changed);
+  },
+);
+
+test('an update sets the time and the version of the rows that it changes', async () => {
+  await importText('name\nball\ncar\n', 'csv');
+  const times = () =>
+    database.query<{ time: Date; version: number }>(
+      'SELECT updated_at AS time, version FROM test_toys ORDER BY id',
+    );
+  const before = await times();
+  expect(before.map(({ version }) => version)).toEqual([1, 1]);
+  const path = join(folder, 'toys.csv');
+  for (const name of ['bike', 'boat']) {
+    writeFileSync(path, `id,name\n1,ball\n2,${name}\n`);
+    expect((await cli.run('toys', 'update', path, '--json')).json).toMatchObject({ changed: 1 });
+  }
+  const [same, changed] = await times();
+  expect([same, changed?.version]).toEqual([before[0], 3]);
+  expect(changed?.time.getTime()).toBeGreaterThan(before[1]!.time.getTime());
+});
+
+test('a row breaks the rules of its DTO, and a file has no rows or lacks a required column', async () => {
+  const { code, stderr } = await importText('name,minAge,isNew\nball,x,maybe\n', 'csv');
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringMatching(/line 2: minAge .+; isNew must be a boo/),
+  ]);
+  expect((await importText('name\n', 'csv')).stderr).toContain('There are no toys in the input.');
+  expect((await importText('color\nred\n', 'csv')).stderr).toContain('must have one column name');
+  expect(await stored()).toEqual([]);
+});
+
+test('an option for each property has the type of its column and the rules of the DTO', async () => {
+  const values = ['--name', '5', '--min-age', '0', '--maker', String(MAX), '--is-new', 'false'];
+  const { stdout } = await cli.run('toys', 'change', ...values, '--color', 'red', '--json');
+  expect(stdout).toBe(`{"name":"5","minAge":0,"makerId":${MAX},"isNew":false,"color":"red"}\n`);
+  expect(await cli.json('toys', 'change', '--name', '5')).toEqual({ name: '5' });
+  const cleared = ['--clear', 'color', '--clear', 'makerId'];
+  expect(await cli.json('toys', 'change', ...cleared)).toEqual({ color: null, makerId: null });
+  for (const [args, line] of [
+    ['--color pink', /--color.*red, blue/],
+    ['--maker 1.5', /--maker.*int64/],
+    ['--min-age x', /minAge must be an integer/],
+    ['', /expected --name, --min-age, --maker, --is-new, --color or --clear$/],
+    ['--clear name', /--clear.*makerId, color/],
+    ['--clear color --color red', /--color and --clear color contradict each other$/],
+  ] as const)
+    expect(await cli.failure(2, 'toys', 'change', ...args.split(' ').filter(Boolean))).toMatch(
+      line,
+    );
+});

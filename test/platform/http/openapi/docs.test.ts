@@ -1,0 +1,112 @@
+import { execFileSync } from 'node:child_process';
+import { PRODUCT } from '../../../../src/product.js';
+import { ApiClient, send } from '../../../harness/http/client.js';
+import { expectError, expectRateLimitHeaders } from '../../../harness/http/error-response.js';
+import { RawConnection, requestHead } from '../../../harness/http/raw-connection.js';
+import { useStore } from '../../../harness/http/store.js';
+import { startBuiltService, startService } from '../../../harness/service/service.js';
+
+const BUNDLE = '/docs/swagger-ui-bundle.js';
+const FILES: [path: string, mediaType: string][] = [
+  [BUNDLE, 'text/javascript; charset=utf-8'],
+  ['/docs/swagger-ui.css', 'text/css; charset=utf-8'],
+  ['/docs/page.css', 'text/css; charset=utf-8'],
+  ['/docs/start-swagger-ui.js', 'text/javascript; charset=utf-8'],
+  ['/docs/favicon-32x32.png', 'image/png'],
+];
+const PAGES: [path: string, mediaType: string][] = [
+  ['/docs', 'text/html; charset=utf-8'],
+  ['/openapi.json', 'application/json'],
+  ['/openapi.yaml', 'application/yaml'],
+];
+const REDIRECTS = ['/', '/docs/'];
+const STAGING = 'https://staging.example.org';
+const PATHS = [...FILES, ...PAGES].map(([path]) => path).concat(REDIRECTS);
+
+const store = useStore({ env: { ANONYMOUS_REQUESTS_PER_MINUTE: '1000' } });
+
+it.each([...FILES, ...PAGES])('GET %s › 200 without an API key, as %s', async (path, type) => {
+  const response = await store.anonymous.get(path);
+  expect([response.status, response.headers['content-type']]).toEqual([200, type]);
+  expectRateLimitHeaders(response);
+  const { status, text } = await store.anonymous.send(path, { method: 'HEAD' });
+  expect([status, text]).toEqual([200, '']);
+});
+
+it('GET of each file › 200 when the process cannot open files any more', async () => {
+  if (process.platform !== 'linux') return;
+  const service = await startBuiltService({ DATABASE_URL: store.database.url });
+  const connection = await RawConnection.open({ port: Number(new URL(service.url).port) });
+  const limitFiles = (soft: number) =>
+    execFileSync('prlimit', ['--pid', String(service.process.pid), `--nofile=${soft}:`]);
+  await connection.write(requestHead('GET /health/live')).response();
+  limitFiles(1);
+  for (const [path] of FILES) {
+    const { status, headers } = await connection.write(requestHead(`GET ${path}`)).response();
+    expect([path, status, headers['content-encoding']]).toEqual([path, 200, 'gzip']);
+  }
+  limitFiles(1_024);
+  connection.close();
+  expect(await service.stop()).toBe(0);
+});
+
+it.each([
+  [undefined, '/docs', ''],
+  ['https://api.example.org/store', '/store/docs', ` https://api.example.org/store/ ${STAGING}/`],
+])('with PUBLIC_URL %s, GET / and /docs/ › 302 to %s', async (publicUrl, location, target) => {
+  const env = publicUrl === undefined ? {} : { PUBLIC_URL: publicUrl, STAGING_URL: STAGING };
+  const public_ = await startService({ database: store.database, env });
+  for (const path of REDIRECTS) {
+    expect(await send(public_, path)).toMatchObject({ status: 302, headers: { location } });
+  }
+  const { headers } = await send(public_, '/docs');
+  expect(headers['content-security-policy']).toMatch(new RegExp(`connect-src 'self'${target}$`));
+  await public_.close();
+});
+
+it.each([
+  ['GET', '/docs//', 404],
+  ['GET', '/docs/index.html', 404],
+  ['GET', '/docs/swagger-ui.js', 404],
+  ['GET', '/openapi.json/', 404],
+  ['POST', '/docs', 405],
+  ['POST', BUNDLE, 405],
+])('%s %s › 401 without an API key, %i with one', async (method, path, status) => {
+  expectError(await store.anonymous.send(path, { method }), 401, 'missing_api_key');
+  expect((await store.api.send(path, { method })).status).toBe(status);
+});
+
+it('GET /docs › loads files of this origin only, and its policy forbids others', async () => {
+  const { headers, text } = await store.anonymous.get('/docs');
+  expect(headers).toMatchObject({ 'referrer-policy': 'no-referrer', 'cache-control': 'no-store' });
+  expect(headers['content-security-policy']).toMatch(
+    /^default-src 'none'; script-src 'self'; style-src 'self';(?!.*(?:unsafe|\*|https?:))/,
+  );
+  const loaded = [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, url = '']) => `/${url}`);
+  expect(loaded.toSorted()).toEqual(FILES.map(([path]) => path).toSorted());
+  expect(text).toContain(`<code>${PRODUCT.command} keys issue</code>`);
+  expect(text).not.toMatch(RegExp(`${PRODUCT.keyPrefix}|demo`));
+});
+
+it('requests for the documentation are counted for the client address: 429 over its limit', async () => {
+  const env = { ANONYMOUS_REQUESTS_PER_MINUTE: String(PATHS.length) };
+  const limited = await startService({ database: store.database, env });
+  for (const path of PATHS) expect((await send(limited, path)).status).toBeLessThan(400);
+  for (const path of PATHS) expectError(await send(limited, path), 429, 'rate_limit_exceeded');
+  expect((await send(limited, '/health/live')).status).toBe(200);
+  await limited.close();
+});
+
+it('with DOCS=false, their paths › 404 without an API key, counted', async () => {
+  const silent = await startService({ database: store.database, env: { DOCS: 'false' } });
+  for (const path of PATHS) {
+    for (const method of ['GET', 'POST']) {
+      const response = await send(silent, path, { method });
+      expect(expectError(response, 404, 'route_not_found')).not.toMatch(/openapi|docs/);
+      expectRateLimitHeaders(response);
+    }
+  }
+  const { json } = await new ApiClient(silent, store.owner.key).get('/health');
+  expect(json.message).toMatch(/no trailing slash\.$/);
+  await silent.close();
+});

@@ -1,0 +1,123 @@
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { PRODUCT } from '../../../src/product.js';
+import { closeBeforeDatabases, useDatabase } from '../../harness/database/database.js';
+import { HANG_LIMIT_MS } from '../../harness/run/until.js';
+import { type Environment, PATIENT, spawnBuiltService } from '../../harness/service/service.js';
+
+/** A role without rights. Roles belong to the server, which other test files use too. */
+const ROLE = `no_rights_${process.pid}`;
+const PASSWORD = 'c0rrect-horse';
+const SCRIPT = join(__dirname, '../../../reports/product/test/harness/programs/failing-starts.js');
+
+const database = useDatabase();
+const empty = useDatabase({ template: 'template0' });
+const latin = useDatabase({
+  template: `template0 ENCODING 'LATIN1' LOCALE_PROVIDER libc LOCALE 'C'`,
+});
+/** Accepts connections and sends nothing. It reads, so that it notices when they close. */
+let silent: Server;
+let takenPort: number;
+
+beforeAll(async () => {
+  silent = createServer((socket) => socket.on('error', () => undefined).resume());
+  silent.listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  takenPort = (silent.address() as AddressInfo).port;
+  await database.query(`CREATE ROLE ${ROLE} LOGIN`);
+  closeBeforeDatabases(() => database.query(`DROP ROLE ${ROLE}`));
+});
+afterAll(() => silent.close());
+
+function withoutRights(address: string): string {
+  const url = new URL(address);
+  url.username = ROLE;
+  return url.href;
+}
+
+/** Returns the address of a PostgreSQL that cannot be used. */
+function unusable(authority: string, name = 'pets'): string {
+  return `postgres://pets:${PASSWORD}@${authority}/${name}`;
+}
+
+const FAILURES: [title: string, env: () => Environment, line: RegExp][] = [
+  [
+    'PORT in use',
+    () => ({ PORT: String(takenPort) }),
+    /^PORT: listen EADDRINUSE: address already in use 127\.0\.0\.1:\d+$/,
+  ],
+  [
+    'HOST of another machine',
+    () => ({ HOST: '192.0.2.1' }),
+    /^HOST: listen EADDRNOTAVAIL: address not available 192\.0\.2\.1$/,
+  ],
+  [
+    'a database that rejects connections',
+    () => ({ DATABASE_URL: unusable('127.0.0.1:1') }),
+    /^DATABASE_URL: .*ECONNREFUSED/,
+  ],
+  [
+    'a database that does not respond',
+    () => ({ DATABASE_URL: unusable(`127.0.0.1:${takenPort}`), DATABASE_POOL_WAIT_SECONDS: '0.5' }),
+    /^DATABASE_URL: /,
+  ],
+  [
+    'a database with pending migrations, without migrations',
+    () => ({ DATABASE_URL: empty.url, MIGRATE_ON_START: 'false' }),
+    RegExp(`^The schema of .* role cannot read it\\. Run \`${PRODUCT.command} db migrate\` .*$`),
+  ],
+  [
+    'a role that cannot create tables',
+    () => ({ DATABASE_URL: withoutRights(empty.url) }),
+    /^DATABASE_URL: permission denied for schema public$/,
+  ],
+  [
+    'a database in LATIN1',
+    () => ({ DATABASE_URL: latin.url }),
+    /^DATABASE_URL: The database cannot be used: server_encoding must be UTF8, but is LATIN1$/,
+  ],
+  [
+    'a database in LATIN1, without migrations',
+    () => ({ DATABASE_URL: latin.url, MIGRATE_ON_START: 'false' }),
+    /^DATABASE_URL: The database cannot be used: server_encoding must be UTF8, but is LATIN1$/,
+  ],
+  ...['/dev/null/x', '/proc/x'].map((DATA_DIR): (typeof FAILURES)[number] => [
+    `DATA_DIR that cannot be created: ${DATA_DIR}`,
+    () => ({ DATABASE_URL: '', DATA_DIR }),
+    new RegExp(`${DATA_DIR}.*choose another DATA_DIR`),
+  ]),
+];
+
+describe('one process that cannot start reports an error of one line', () => {
+  let errors: ([type: string, message: string] | null)[];
+
+  beforeAll(() => {
+    const standard = { ...PATIENT, DATABASE_URL: database.url, PORT: '0', METRICS_PORT: '' };
+    const envs = FAILURES.map(([, env]) => ({ ...standard, ...env() }));
+    const { stdout } = spawnSync(process.execPath, [SCRIPT, JSON.stringify(envs)], {
+      encoding: 'utf8',
+      // One process makes all attempts.
+      timeout: 2 * HANG_LIMIT_MS,
+    });
+    errors = JSON.parse(stdout) as typeof errors;
+  });
+
+  test.each(FAILURES.map(([title, , line], index) => [title, line, index] as const))(
+    '%s',
+    (_title, line, index) => {
+      const [type, message] = errors[index] ?? [];
+      expect(message).toMatch(line);
+      expect(message).not.toMatch(/\n|c0rrect-horse/);
+      expect(type).toMatch(/^(?:Start|Setting|EmbeddedDatabase)Error$/);
+    },
+  );
+});
+
+test('dist/main.js › one line for each invalid setting on standard error, nothing else, and exit code 1', async () => {
+  const env = { PORT: 'x', LOG_LEVEL: 'loud', REDIS_URL: 'redis' };
+  const service = spawnBuiltService({ DATABASE_URL: database.url, ...env });
+  expect(await once(service.process, 'close')).toEqual([1, null]);
+  expect(service.output()).toMatch(/^PORT is .+\nREDIS_URL is .+\nLOG_LEVEL is .+\n$/);
+});

@@ -1,0 +1,68 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { resultOf } from '../harness/processes/command.js';
+import { ProjectCopy } from '../harness/processes/project-copy.js';
+import { inheritedEnvironment } from '../harness/service/service.js';
+
+const ROOT = resolve(__dirname, '../..');
+const FOLDER = 'src/platform/database/migrations';
+
+let project: ProjectCopy;
+
+beforeAll(() => {
+  project = new ProjectCopy();
+});
+afterAll(() => project.remove());
+
+const program = () => project.path('dist/cli/main.js');
+const options = () => ({
+  cwd: project.folder,
+  encoding: 'utf8' as const,
+  stdio: ['ignore', 'pipe', 'pipe'] as ['ignore', 'pipe', 'pipe'],
+  env: { ...inheritedEnvironment(), DATA_DIR: join(project.dataDir, 'data') },
+});
+const run = (...command: string[]) =>
+  resultOf(spawn('npm', ['run', '--silent', 'cli', '--', ...command], options()));
+
+const generate = (name: string) => run('db', 'generate', `${FOLDER}/${name}`);
+
+test('db generate › writes what was added to an entity, and then nothing', async () => {
+  const entity = project.path('src/platform/access/owner.entity.ts');
+  const text = readFileSync(entity, 'utf8');
+  const added = `$1  @Column('text', { nullable: true })\n  breed!: string | null;\n`;
+  writeFileSync(entity, text.replace(/(export class Owner \{\n)/, added));
+  const { code, stdout } = await generate('add-breed');
+  const [, file = ''] = /^file +(.+-add-breed\.ts)\n$/.exec(stdout) ?? [];
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('add-breed.ts') });
+  const source = readFileSync(project.path(file), 'utf8');
+  expect(source).toContain(`runner.query('ALTER TABLE "owners" ADD "breed" text');`);
+  expectForm(source);
+
+  expect(await generate('none')).toMatchObject({ code: 0, stdout: 'file  -\n' });
+  const elsewhere = await resultOf(
+    spawn(process.execPath, [program(), 'db', 'generate', `${FOLDER}/none`], {
+      ...options(),
+      cwd: project.dataDir,
+    }),
+  );
+  expect(elsewhere).toMatchObject({
+    code: 1,
+    stderr: 'There are no sources here. Run the command in the folder of a checkout.\n',
+  });
+}, 240_000);
+
+/** Expects Prettier and ESLint to have nothing to change. */
+function expectForm(source: string): void {
+  const file = join(ROOT, FOLDER, '1795132800000-create-store.ts');
+  const run = (program: string, ...args: string[]) =>
+    execFileSync(process.execPath, [join(ROOT, 'node_modules', program), ...args], {
+      cwd: ROOT,
+      input: source,
+      encoding: 'utf8',
+      // Otherwise, typescript-eslint reads the file instead of standard input.
+      env: { ...process.env, TSESTREE_SINGLE_RUN: 'false' },
+    });
+  expect(run('prettier/bin/prettier.cjs', '--stdin-filepath', file)).toBe(source);
+  expect(run('eslint/bin/eslint.js', '--stdin', '--stdin-filename', file)).toBe('');
+}

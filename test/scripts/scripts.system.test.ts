@@ -1,0 +1,342 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import * as fs from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
+import { listFiles } from '../../scripts/build.mjs';
+import { readProjectFile } from '../harness/stack/compose-file.js';
+import { resultOf } from '../harness/processes/command.js';
+import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
+import { missingSources } from '../harness/run/source-maps.js';
+import { ProjectCopy } from '../harness/processes/project-copy.js';
+import { inheritedEnvironment } from '../harness/service/service.js';
+
+const ROOT = resolve(__dirname, '../..');
+
+/** The beginning of the message of 401. */
+const SENTENCE = 'An API key is required';
+
+const JSON_TYPE = 'Content-Type: application/json';
+
+/** A root with a route that reads a body without an API key. */
+const ROOT_MODULE = `
+import { Body, Controller, Module, Post } from '@nestjs/common';
+import { PlatformModule, Public } from '#platform';
+import { PRODUCT } from './product.js';
+
+@Controller('notes')
+class NotesController {
+  @Public()
+  @Post()
+  add(@Body() note: unknown) {
+    return note;
+  }
+}
+
+@Module({ imports: [PlatformModule.forRoot(PRODUCT)], controllers: [NotesController] })
+export class AppModule {}
+`;
+
+let project: ProjectCopy | undefined;
+let service: ChildProcess | undefined;
+
+afterEach(async () => {
+  if (service?.kill('SIGTERM')) await once(service, 'exit');
+  project?.remove();
+  service = undefined;
+  project = undefined;
+});
+
+test('npm run cli and npx pets › need no earlier build and no scripts of npm before it, and two at the same time do not disturb each other', async () => {
+  project = new ProjectCopy();
+  const npm = { npm_config_ignore_scripts: 'true', npm_config_update_notifier: 'false' };
+  const env = { ...inheritedEnvironment(), ...npm };
+  const { version } = JSON.parse(readProjectFile('package.json')) as { version: string };
+  const commands = ['npm run --silent cli -- --version', 'npx pets --version'].map((line) => {
+    const [command = '', ...args] = line.split(' ');
+    const stdio = ['ignore', 'pipe', 'pipe'] as const;
+    return resultOf(spawn(command, args, { cwd: project!.folder, stdio: [...stdio], env }));
+  });
+  // The copy has no folder .git.
+  const stdout = `${version} (commit unknown, unknown)\n`;
+  const result = { code: 0, stdout, stderr: '' };
+  expect(await Promise.all(commands)).toEqual([result, result]);
+  expect(brokenSourceMaps(project)).toEqual([]);
+});
+
+test('npm run cli › writes nothing if the build is current, and builds again if it is older than the sources', () => {
+  project = new ProjectCopy();
+  project.build();
+  const filesOf = (folder: string) =>
+    listFiles(folder).map((name) => `${name} ${fs.statSync(join(folder, name)).mtimeMs}`);
+  const run = () => {
+    const args = [project!.path('scripts/cli.mjs'), '--version'];
+    const { stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+    expect(stderr).toBe('');
+    return filesOf(project!.folder);
+  };
+  const before = filesOf(project.folder);
+  const folderChangedMs = fs.statSync(project.folder).mtimeMs;
+  expect(run()).toEqual(before);
+  // Nothing was created and removed again either.
+  expect(fs.statSync(project.folder).mtimeMs).toBe(folderChangedMs);
+  // A copy of the project has files with new times, in any order.
+  const inAMinute = new Date(Date.now() + 60_000);
+  fs.utimesSync(project.path('src/product.ts'), inAMinute, inAMinute);
+  const copied = filesOf(project.folder);
+  expect(run()).toEqual(copied);
+
+  const changes = [
+    () => fs.renameSync(project!.path(HEALTH), project!.path(`${HEALTH}-renamed.ts`)),
+    () => replaceByAnOldFile(project!.path('src/product.ts')),
+    () => fs.rmSync(project!.path('dist/main.js')),
+  ];
+  for (const change of changes) {
+    change();
+    const changed = filesOf(project.folder);
+    expect(run()).not.toEqual(changed);
+  }
+  const built = filesOf(project.folder);
+  expect(run()).toEqual(built);
+}, 240_000);
+
+test('scripts/build.mjs › repeats what a virus scanner prevents on Windows, and removes what interrupted builds left', () => {
+  project = new ProjectCopy();
+  project.build();
+  const built = listFiles(project.path('dist')).sort();
+  const ended = spawnSync(process.execPath, ['--version']).pid;
+  const left = [`dist/main.js.${ended}`, `.dist-${ended}-Ab12Cd/main.js`, '.dist-Ab12Cd/main.js'];
+  const running = [`dist/main.js.${process.pid}`, `.dist-${process.pid}-Ab12Cd/main.js`];
+  for (const name of [...left, ...running]) {
+    fs.mkdirSync(dirname(project.path(name)), { recursive: true });
+    fs.writeFileSync(project.path(name), '');
+  }
+  fs.appendFileSync(project.path('src/product.ts'), 'export const changed = 1;\n');
+  const held = `
+    import fs from 'node:fs';
+    import { syncBuiltinESMExports } from 'node:module';
+    const { renameSync } = fs;
+    const failed = new Set();
+    fs.renameSync = (from, to) => {
+      if (failed.has(to)) return renameSync(from, to);
+      failed.add(to);
+      throw Object.assign(new Error('EPERM: operation not permitted, rename'), { code: 'EPERM' });
+    };
+    syncBuiltinESMExports();`;
+  const load = ['--import', `data:text/javascript,${encodeURIComponent(held)}`];
+  const script = project.path('scripts/build.mjs');
+  const { status, stderr } = spawnSync(process.execPath, [...load, script], { encoding: 'utf8' });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  expect(fs.readFileSync(project.path('dist/product.js'), 'utf8')).toContain('changed');
+  expect(left.filter((name) => fs.existsSync(project!.path(name)))).toEqual([]);
+  expect(running.filter((name) => !fs.existsSync(project!.path(name)))).toEqual([]);
+  fs.rmSync(project.path(running[0]!));
+  expect(listFiles(project.path('dist')).sort()).toEqual(built);
+});
+
+const HEALTH = 'src/platform/health/health.controller.ts';
+
+/** Changes a file, as a backup that is restored does: it is older than the build. */
+function replaceByAnOldFile(path: string): void {
+  fs.appendFileSync(path, 'export const changed = 1;\n');
+  fs.utimesSync(path, new Date(0), new Date(0));
+}
+
+test('npm start, npm run cli and npm run openapi › build again after a change of the source, in a folder with letters outside of ASCII and characters of patterns, and stacks contain the lines of the sources', async () => {
+  project = new ProjectCopy('ünï (cödé) [1] {a} ! + 😀');
+  project.build();
+  fs.writeFileSync(project.path('dist/removed.js'), '');
+  const file = project.path('src/product.ts');
+  const lines = [
+    'function fail() {',
+    "  console.error(new Error('changed').stack);",
+    '}',
+    'fail();',
+  ];
+  fs.appendFileSync(file, lines.map((line) => `${line}\n`).join(''));
+  const lineNumber = fs.readFileSync(file, 'utf8').split('\n').length - 1;
+  const frames = [`${file}:${lineNumber - 2}`, `${file}:${lineNumber}`];
+
+  for (const command of ['start', 'run openapi', 'run cli -- --version']) {
+    const { child } = start(project, 'npm', '--silent', ...command.split(' '));
+    const closed = once(child, 'close');
+    const printed = linesOf(child.stderr);
+    await printed('Error: changed');
+    for (const frame of frames) expect(await printed(' at ')).toContain(frame);
+    if (command === 'start') child.kill('SIGTERM');
+    await closed;
+  }
+  expect(fs.existsSync(project.path('openapi.yaml'))).toBe(true);
+  const built = listFiles(project.path('dist')).filter((name) => name.endsWith('.js'));
+  const code = built.map((name) => fs.readFileSync(join(project!.path('dist'), name), 'utf8'));
+  expect(code.filter((text) => text.includes(ROOT))).toEqual([]);
+  expect(built).not.toContain('removed.js');
+  expect(brokenSourceMaps(project)).toEqual([]);
+}, 240_000);
+
+test('npm start › SIGTERM reaches the service, which stops', async () => {
+  project = new ProjectCopy();
+  const { child, printed } = start(project, 'npm', 'start');
+  await printed('listening');
+  const closed = once(child, 'close');
+  child.kill('SIGTERM');
+  await printed('stopped');
+  await closed;
+});
+
+test('npm run dev › each way to save a file leads to a new response, also right after the first build, and SIGTERM ends everything, also during a restart', async () => {
+  project = new ProjectCopy('ünï (cödé) [1]');
+  fs.symlinkSync(join(ROOT, 'node_modules'), project.path('node_modules'));
+  fs.writeFileSync(project.path('src/app.module.ts'), ROOT_MODULE);
+  const { child, printed } = start(project, 'npm', 'run', 'dev');
+  const catalogue = project.path('src/platform/errors/catalogue.ts');
+  const extra = project.path('src/platform/errors/extra.ts');
+  const original = fs.readFileSync(catalogue, 'utf8');
+  const versions: [title: string, save: () => void][] = [
+    ['saved early', () => fs.writeFileSync(catalogue, textOf('saved early'))],
+    ['written', () => fs.writeFileSync(catalogue, textOf('written'))],
+    ['renamed', () => rename(catalogue, textOf('renamed'))],
+    [
+      'repaired',
+      () => {
+        fs.writeFileSync(catalogue, 'syntax error');
+        rename(catalogue, textOf('repaired'));
+      },
+    ],
+    [
+      'added',
+      () => {
+        fs.writeFileSync(extra, "export const TEXT = 'added';\n");
+        rename(
+          catalogue,
+          `import { TEXT } from './extra.js';\n${original.replace(SENTENCE, '${TEXT}').replace(/'(\$\{TEXT\}[^']*)'/, '`$1`')}`,
+        );
+      },
+    ],
+    [
+      'deleted',
+      () => {
+        fs.rmSync(extra);
+        rename(catalogue, textOf('deleted'));
+      },
+    ],
+  ];
+  const textOf = (word: string) => original.replace(SENTENCE, word);
+  const rename = (path: string, text: string) => {
+    fs.writeFileSync(`${path}~`, text);
+    fs.renameSync(`${path}~`, path);
+  };
+  await printed('Running');
+  // swc has read this file, and its watcher has not begun.
+  while (!fs.existsSync(project.path('dist/platform/errors/catalogue.js'))) await setTimeout(5);
+  let line = '';
+  const message = async () => (await fetch(`${addressIn(line)}/v1/nothing`)).text();
+  for (const [word, save] of versions) {
+    save();
+    // A save of two files may start the service twice.
+    do line = await printed('listening');
+    while (!(await message()).includes(`"message":"${word}`));
+  }
+  expect(fs.existsSync(project.path('dist/platform/errors/extra.js'))).toBe(false);
+  // The service waits for the body, so that it is still stopping when the Nest CLI restarts it.
+  const head = requestHead('POST /v1/notes', undefined, JSON_TYPE, 'Content-Length: 9');
+  const port = Number(new URL(addressIn(line)).port);
+  const unfinished = await RawConnection.open({ port }, head);
+  await message();
+  const closed = once(child, 'close');
+  child.kill('SIGTERM');
+  await printed('SIGTERM');
+  rename(catalogue, original);
+  await closed;
+  unfinished.close();
+  await expect(message()).rejects.toThrow('fetch failed');
+}, 240_000);
+
+test('npm start › without development packages, runs the build that exists, or says how to build', () => {
+  project = new ProjectCopy();
+  const build = project.path('scripts/build.mjs');
+  const text = fs.readFileSync(build, 'utf8');
+  // The packages of the project are found from the copy.
+  fs.writeFileSync(
+    build,
+    text.replace("isInstalled('@nestjs/cli')", "isInstalled('@nestjs/none')"),
+  );
+  const run = () => spawnSync(process.execPath, [build], { encoding: 'utf8' });
+  expect(run()).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(/^[^\n]*--include=dev[^\n]*\n$/),
+  });
+  fs.mkdirSync(project.path('dist'));
+  fs.writeFileSync(project.path('dist/main.js'), '');
+  expect(run()).toMatchObject({
+    status: 0,
+    stderr: expect.stringMatching(/^Warning: [^\n]*--include=dev[^\n]*\n$/),
+  });
+});
+
+test('npm test › leaves out *.system.test.ts and *.nightly.test.ts, which have commands of their own, wherever the checkout is', () => {
+  project = new ProjectCopy('test/a.system.test.ts/ünï (cödé) [1] {a} ! + 😀');
+  const quick = ['src/toys/a.spec.ts', 'test/toys/a.test.ts'];
+  const system = ['test/b.system.test.ts', 'test/toys/b.system.test.ts'];
+  const nightly = ['test/toys/c.nightly.test.ts'];
+  fs.mkdirSync(project.path('examples'));
+  const harness = 'test/harness/run';
+  fs.cpSync(join(ROOT, harness), project.path(harness), { recursive: true });
+  for (const file of [...quick, ...system, ...nightly].map((name) => project!.path(name))) {
+    fs.mkdirSync(dirname(file), { recursive: true });
+    fs.writeFileSync(file, '');
+  }
+  const list = (command: string): string[] => {
+    const options = { cwd: project!.folder, encoding: 'utf8' } as const;
+    const { stdout } = spawnSync('npm', [...command.split(' '), '--listTests'], options);
+    return stdout
+      .trim()
+      .split('\n')
+      .map((path) => relative(project!.folder, path).replaceAll('\\', '/'))
+      .sort();
+  };
+  expect(list('test --silent --')).toEqual(quick);
+  expect(list('test --silent -- test/toys')).toEqual(['test/toys/a.test.ts']);
+  expect(list('run --silent test:system --')).toEqual(system);
+  expect(list('run --silent test:nightly --')).toEqual(nightly);
+  expect(list('exec --no jest --')).toEqual([...quick, ...system, ...nightly].sort());
+  expect(list('exec --no jest -- test/toys/b.system.test.ts')).toEqual([
+    'test/toys/b.system.test.ts',
+  ]);
+});
+
+/** Returns the sources in the source maps of the build that do not exist. */
+function brokenSourceMaps(project: ProjectCopy): string[] {
+  const dist = project.path('dist');
+  const maps = listFiles(dist).filter((name) => name.endsWith('.map'));
+  expect(maps.length).toBeGreaterThan(100);
+  return maps.flatMap((name) =>
+    missingSources(join(dist, name.replace(/\.map$/, '')), basename(name)),
+  );
+}
+
+/** Starts the service, which `afterEach` stops. Returns what `linesOf` returns. */
+function start({ folder, dataDir }: ProjectCopy, command: string, ...args: string[]) {
+  const settings = { PORT: '0', METRICS_PORT: '', DATA_DIR: join(dataDir, 'data') };
+  const env = { ...inheritedEnvironment(), ...settings };
+  const child = spawn(command, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], env });
+  child.stderr.pipe(process.stderr);
+  service = child;
+  return { child, printed: linesOf(child.stdout) };
+}
+
+const addressIn = (line: string) => (JSON.parse(line) as { address: string }).address;
+
+/** Returns a function that returns the next line with a text. */
+function linesOf(stream: Readable): (text: string) => Promise<string> {
+  const lines = createInterface(stream)[Symbol.asyncIterator]();
+  return async (text) => {
+    for (;;) {
+      const next = await lines.next();
+      if (next.done) throw new Error(`not printed: ${text}`);
+      if (next.value.includes(text)) return next.value;
+    }
+  };
+}

@@ -1,0 +1,47 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const JEST = createRequire(__filename).resolve('jest/bin/jest');
+
+/** What a test file does in its only test. */
+const FILES = {
+  clean: `const { createServer, connect } = require('net');
+    const server = createServer((socket) => socket.end()).listen(0);
+    await new Promise((done) => server.once('listening', done));
+    const socket = connect(server.address().port).resume();
+    socket.once('end', () => server.close());
+    require('child_process').spawn('sleep', ['60']);
+    setTimeout(() => undefined, 60_000).unref();`,
+  timer: 'setTimeout(() => undefined, 60_000);',
+  server: `require('net').createServer().listen(0);`,
+  failed: `setTimeout(() => undefined, 1_000); throw new Error('own error');`,
+};
+
+interface FileResult {
+  name: string;
+  message: string;
+}
+
+test('a test file whose tests pass fails if it leaves something open', () => {
+  const rootDir = mkdtempSync(join(tmpdir(), 'environment-'));
+  for (const [name, code] of Object.entries(FILES)) {
+    writeFileSync(join(rootDir, `${name}.test.js`), `test('a', async () => {${code}});`);
+  }
+  const testEnvironment = join(__dirname, './harness/run/environment.mjs');
+  const config = JSON.stringify({ rootDir, testEnvironment, transform: {} });
+  const args = [JEST, '--config', config, '--json', '--maxWorkers', '4'];
+  const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  rmSync(rootDir, { recursive: true });
+
+  const { testResults } = JSON.parse(stdout) as { testResults: FileResult[] };
+  const messageOf = (file: string) =>
+    testResults.find(({ name }) => name.endsWith(`${file}.test.js`))?.message;
+  expect(messageOf('clean')).toBe('');
+  expect(messageOf('timer')).toContain('The test file has left open: Timeout');
+  expect(messageOf('server')).toContain('The test file has left open: TCP');
+  expect(messageOf('failed')).toContain('own error');
+  expect(messageOf('failed')).not.toContain('left open');
+});
