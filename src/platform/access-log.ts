@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Logger } from 'pino';
 import { Histogram } from 'prom-client';
 import { loggedCaller } from './access/authenticator.js';
 import { keyForms } from './config/key-forms.js';
@@ -8,8 +7,9 @@ import type { ServiceError } from './errors/service-error.js';
 import { loggedAddress } from './http/request/address.js';
 import { routeOf, type Request, type Response } from './http/request/request.js';
 import type { ResponseObserver } from './http/response/response-observers.js';
-import { describeCause } from './logging/error-details.js';
-import { LOGGER, maskedKey } from './logging/logger.js';
+import { jsonText } from './http/response/json-text.js';
+import { describeCause, errorDetails } from './logging/error-details.js';
+import { LOGGER, maskedKey, type ServiceLogger } from './logging/logger.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
 
 /** Callers can invent methods. As OpenTelemetry specifies, all others share one label. */
@@ -23,6 +23,7 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 export class AccessLog implements ResponseObserver {
   private readonly keyForms = keyForms(this.settings.product.keyPrefix);
   private readonly maskedKey = maskedKey(this.settings.product.keyPrefix);
+  private readonly clientAddress = this.settings.logging.clientAddress;
 
   private readonly requests = new Histogram({
     name: 'http_server_request_duration_seconds',
@@ -33,7 +34,7 @@ export class AccessLog implements ResponseObserver {
   });
 
   constructor(
-    @Inject(LOGGER) private readonly logger: Logger,
+    @Inject(LOGGER) private readonly logger: ServiceLogger,
     private readonly metrics: ServiceMetrics,
     private readonly settings: Settings,
   ) {}
@@ -50,28 +51,27 @@ export class AccessLog implements ResponseObserver {
     const level = levelOf(route, failure?.status ?? status, hasCause);
     if (!this.logger.isLevelEnabled(level)) return;
     const caller = loggedCaller(state);
-    this.logger[level](
-      {
-        requestId: state.id,
-        traceId: state.traceId,
-        method: request.method,
-        path: this.loggedPath(request.originalUrl),
-        route,
-        status,
-        code: failure?.code,
-        // Without the message of a feature, which can contain values of the caller.
-        reason:
-          failure?.invalidProperties.map((it) => `${it.property}: ${it.rule}`).join(', ') ||
-          undefined,
-        durationMs: Math.round(durationMs * 1000) / 1000,
-        ownerId: caller?.ownerId,
-        keyId: caller?.keyId,
-        clientAddress: loggedAddress(state.clientAddress, this.settings.logging.clientAddress),
-        replayed: response.hasHeader('idempotent-replayed') ? true : undefined,
-        aborted: response.writableFinished ? undefined : true,
-        ...(hasCause && causeOf(failure, level)),
-      },
-      'request',
+    const path = PARAMETER.test(route) ? this.loggedPath(request.originalUrl) : route;
+    // Without the message of a feature, which can contain values of the caller.
+    const rules = failure?.invalidProperties.map((it) => `${it.property}: ${it.rule}`).join(', ');
+    this.logger.writeLine(
+      level,
+      member('requestId', state.id) +
+        member('traceId', state.traceId) +
+        member('method', request.method) +
+        member('path', path) +
+        member('route', route) +
+        member('status', status) +
+        member('code', failure?.code) +
+        member('reason', rules || undefined) +
+        member('durationMs', Math.round(durationMs * 1000) / 1000) +
+        member('ownerId', caller?.ownerId) +
+        member('keyId', caller?.keyId) +
+        member('clientAddress', loggedAddress(state.clientAddress, this.clientAddress)) +
+        member('replayed', response.hasHeader('idempotent-replayed') || undefined) +
+        member('aborted', !response.writableFinished || undefined) +
+        (hasCause ? causeOf(failure, level) : '') +
+        MESSAGE,
     );
   }
 
@@ -92,6 +92,9 @@ export class AccessLog implements ResponseObserver {
   }
 }
 
+const MESSAGE = member('msg', 'request');
+/** A route without parameters is the path of its requests. */
+const PARAMETER = /[:*{]|^unmatched$/;
 const MAX_PATH_LENGTH = 300;
 /** A percent-encoded character of an API key, encoded once or more often. */
 const ENCODED = /%(?:25)*(3\d|[46][1-9a-f]|[57][\da]|5f)/gi;
@@ -105,7 +108,14 @@ function levelOf(route: string, status: number, hasCause = false) {
 }
 
 /** Returns one line of text below `error`, because in an outage all requests have the same cause. */
-function causeOf(failure: ServiceError, level: string) {
+function causeOf(failure: ServiceError, level: string): string {
   const cause = failure.cause ?? failure;
-  return level === 'error' ? { err: cause } : { cause: describeCause(cause) };
+  return level === 'error'
+    ? member('err', errorDetails(cause))
+    : member('cause', describeCause(cause));
+}
+
+/** Returns a member of a line as JSON text. undefined: no member. */
+function member(name: string, value: unknown): string {
+  return value === undefined ? '' : `,"${name}":${jsonText(value)}`;
 }

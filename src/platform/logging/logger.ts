@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type DestinationStream, pino, type Logger } from 'pino';
+import { type DestinationStream, type Level, pino, type Logger } from 'pino';
 import { keyForms } from '../config/key-forms.js';
 import type { LoggingSettings } from '../config/settings.js';
 import { errorDetails } from './error-details.js';
@@ -79,16 +79,26 @@ export async function createLog(settings: Omit<LoggingSettings, 'clientAddress'>
   return { logger, print, droppedLines, end };
 }
 
+/** The logger of the service, which can also write lines that are already serialized. */
+export interface ServiceLogger extends Logger {
+  /**
+   * Writes a line as `logger[level]` does, for a line that is written for each request (docs/performance.md).
+   *
+   * @param members JSON text: each member with a comma before it
+   */
+  writeLine(level: Level, members: string): void;
+}
+
 /** Returns a logger that writes JSON lines. It masks API keys, wherever they are in a line. */
 export function createLogger(
   { level, keyPrefix }: Pick<LoggingSettings, 'level' | 'keyPrefix'>,
   destination: DestinationStream,
-): Logger {
+): ServiceLogger {
   const pattern = keyForms(keyPrefix).inText;
   const mask = maskedKey(keyPrefix);
   const withoutKeys = (line: string) =>
     line.includes(keyPrefix) ? line.replace(pattern, mask) : line;
-  return pino(
+  const logger = pino(
     {
       level,
       base: null,
@@ -98,4 +108,11 @@ export function createLogger(
     },
     destination,
   );
+  const writeLine = (lineLevel: Level, members: string): void => {
+    if (!logger.isLevelEnabled(lineLevel)) return;
+    const time = pino.stdTimeFunctions.isoTime();
+    const line = `{"level":${logger.levels.values[lineLevel]}${time}${members}}\n`;
+    destination.write(withoutKeys(line));
+  };
+  return Object.assign(logger, { writeLine });
 }
