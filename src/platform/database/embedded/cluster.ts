@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { randomBytes, randomInt } from 'node:crypto';
 import * as fs from 'node:fs';
 import { userInfo } from 'node:os';
@@ -23,7 +23,7 @@ const NOBODY: ServerUser = { uid: 65_534, gid: 65_534 };
 /** A part of the socket's file name. Nothing listens on the network. */
 const SOCKET_PORT = 5432;
 /** The length of sockaddr_un.sun_path without the final NUL. */
-const MAX_SOCKET_PATH_BYTES = 107;
+const MAX_SOCKET_PATH_BYTES = process.platform === 'linux' ? 107 : 103;
 
 const LOG_NAME = 'server.log';
 const STOP_LIMIT_MS = 60_000;
@@ -74,6 +74,10 @@ export async function ensureCluster(
   { dataDir, name, programsFolder }: EmbeddedSettings,
   signal?: AbortSignal,
 ): Promise<Programs> {
+  if (isTooLong(clusterIn(dataDir)) && process.platform !== 'linux') {
+    const limit = `at most ${MAX_SOCKET_PATH_BYTES} bytes`;
+    throw new Error(`the path of PostgreSQL's socket is too long (${limit})`);
+  }
   const programs = await findPrograms(serverUser(dataDir), programsFolder);
   await createFolder(clusterIn(dataDir), async (created) => {
     if (programs.user) fs.chownSync(created, programs.user.uid, programs.user.gid);
@@ -124,7 +128,8 @@ export class Server {
   private readonly cluster = clusterIn(this.dataDir);
   private readonly log = join(this.cluster, LOG_NAME);
   private readonly lock = join(this.cluster, 'postmaster.pid');
-  private readonly socketFolder = openable(this.cluster);
+  /** The folder of the cluster, by a path that is short enough for a socket. */
+  readonly socketFolder = openable(this.cluster);
 
   constructor(
     private readonly dataDir: string,
@@ -149,13 +154,16 @@ export class Server {
 
   /** Starts the server. @throws Error with the reason in its log if it does not start */
   async start(): Promise<void> {
-    this.removeStaleLock();
+    this.removeStaleLocks();
+    const before = this.lockedBy();
     const logged = fs.statSync(this.log, { throwIfNoEntry: false })?.size ?? 0;
     const options = Object.entries(SETTINGS).map(([name, value]) => `-c ${name}=${value}`);
     try {
-      // Waits a minute at most. A server that takes longer is found by the next start.
+      // Waits a minute at most.
       await this.control('start', '-w', '-l', LOG_NAME, '-o', options.join(' '));
     } catch (error) {
+      // It may still be starting, without an owner.
+      if (this.lockedBy() !== before) await this.stop();
       const log = fs.existsSync(this.log) ? fs.readFileSync(this.log).toString('utf8', logged) : '';
       const failure = findFailure(log) || (error as Error).message;
       throw new Error(`PostgreSQL did not start (${failure}; log: ${this.log})`, { cause: error });
@@ -176,22 +184,17 @@ export class Server {
   }
 
   /**
-   * Removes a lock whose process number belongs to another process, as it may after a power cut.
-   * PostgreSQL would not start.
+   * Removes locks whose process number belongs to another process, as it may after a power cut or in another
+   * container. PostgreSQL would not start. No other process starts the server meanwhile.
    */
-  private removeStaleLock(): void {
-    const lock = this.lockedBy();
-    const pid = Number.parseInt(lock, 10);
-    if (!(pid > 0) || isWindows) return;
-    const program = programOf(pid);
-    // PostgreSQL replaces the lock of a process that has ended. Ours is starting or stopping.
-    if (program === '' || this.isOurs(pid, program)) return;
-    // Renamed first: another process may have replaced it meanwhile.
-    const removed = `${this.lock}.${process.pid}`;
-    fs.renameSync(this.lock, removed);
-    const isSame = fs.readFileSync(removed, 'utf8').split('\n', 3).join() === lock;
-    if (!isSame && !fs.existsSync(this.lock)) fs.renameSync(removed, this.lock);
-    else fs.rmSync(removed);
+  private removeStaleLocks(): void {
+    if (isWindows) return;
+    for (const lock of [this.lock, join(this.cluster, `.s.PGSQL.${SOCKET_PORT}.lock`)]) {
+      const pid = fs.existsSync(lock) ? Number.parseInt(fs.readFileSync(lock, 'utf8'), 10) : 0;
+      const program = pid > 0 ? programOf(pid) : '';
+      // PostgreSQL replaces the lock of a process that has ended. Ours is starting or stopping.
+      if (program !== '' && !this.isOurs(pid, program)) fs.rmSync(lock);
+    }
   }
 
   /** Whether a program is the server of this folder, as far as the system shows its folder. */
@@ -219,21 +222,22 @@ export class Server {
   }
 }
 
-/** Linux reaches a socket with a path that is too long through the open folder. */
-function openable(folder: string): string {
-  const length = Buffer.byteLength(`${folder}/.s.PGSQL.${SOCKET_PORT}`);
-  if (length <= MAX_SOCKET_PATH_BYTES || process.platform !== 'linux') return folder;
-  return `/proc/self/fd/${fs.openSync(folder, 'r')}`;
+function isTooLong(cluster: string): boolean {
+  const length = Buffer.byteLength(`${cluster}/.s.PGSQL.${SOCKET_PORT}`);
+  return length > MAX_SOCKET_PATH_BYTES && !isWindows;
 }
 
-/** Returns the name of the program of a process, '' if there is no such process. */
+/** Linux reaches a socket with a path that is too long through the open folder. */
+function openable(folder: string): string {
+  return isTooLong(folder) ? `/proc/self/fd/${fs.openSync(folder, 'r')}` : folder;
+}
+
+/** Returns the name of the program of a process, '' if there is no such process, or it cannot be found out. */
 function programOf(pid: number): string {
-  if (process.platform !== 'linux') {
-    const options = { encoding: 'utf8', timeout: 5_000 } as const;
-    return basename(spawnSync('ps', ['-p', String(pid), '-o', 'comm='], options).stdout.trim());
-  }
   try {
-    return fs.readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
+    if (process.platform === 'linux') return fs.readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
+    const options = { encoding: 'utf8', timeout: 5_000, stdio: 'pipe' } as const;
+    return basename(execFileSync('ps', ['-p', String(pid), '-o', 'comm='], options).trim());
   } catch {
     return '';
   }

@@ -1,11 +1,13 @@
-import { spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { DatabaseUse } from '../../config/database-settings.js';
 import { clusterIn, type EmbeddedSettings, ensureCluster, Server } from './cluster.js';
 import { StartError } from '../../errors/start-error.js';
+import { lockServer } from './server-lock.js';
 
 /** The advisory lock of the server's owner. Earlier releases use the same numbers. */
 const LOCK = [0x70657473, 2];
@@ -16,6 +18,7 @@ const START_LIMIT_MS = 60_000;
 /** The server closes the connection of a killed service within this time. */
 const PREDECESSOR_LIMIT_MS = 1000;
 const TIMEOUT_MS = 10_000;
+const LOCK_LIMIT_MS = 2_000;
 
 /** Nobody listens. */
 const NO_SERVER = ['ENOENT', 'ECONNREFUSED'];
@@ -24,6 +27,7 @@ const TEMPORARY = [...NO_SERVER, '57P01', '57P02', '57P03', '53300', 'ECONNRESET
 /** Also: another process starts the server, or processes of a killed server are still ending. */
 const TEMPORARY_MESSAGE =
   /^Connection terminated|is not queryable|already released|postmaster\.pid|lock file|shared memory/;
+const LOCKED = 'another process is starting or stopping PostgreSQL';
 
 /**
  * Uses the server of the folder. Creates the folder and the cluster, and starts the server, if necessary.
@@ -70,18 +74,35 @@ const REMEDIES: readonly [failure: RegExp, remedy: (dataDir: string) => string][
     /look up (?:effective|local) user id|user does not exist/i,
     () => 'add an entry for the user of this process to /etc/passwd',
   ],
+  [
+    /spawn .* ENOENT|Error relocating|symbol not found|GLIBC_|needed by initdb but was not found/,
+    () =>
+      'run this on Linux with glibc and /bin/sh (Alpine has musl instead of glibc, NixOS has it elsewhere)',
+  ],
+  [/spawn .* EACCES/, () => 'install the packages in a folder whose programs can be run'],
+  [
+    /(?:spawn|chown).* EPERM|EPERM.*chown/,
+    () => 'run this as another user than root, because root may not change to another one here',
+  ],
+  [/EAGAIN|could not fork/, () => 'raise the limit of processes'],
+  [/EMFILE|ENFILE|Too many open files/, () => 'raise the limit of open files'],
+  [
+    /listen (?:EPERM|ENOTSUP|EOPNOTSUPP|ENOSYS)/,
+    () => 'choose a DATA_DIR on a file system that has Unix sockets',
+  ],
   [/EACCES|EPERM|Permission denied/, (dataDir) => `run this as ${ownerOf(clusterIn(dataDir))}`],
   [/ENOSPC|EDQUOT|No space left/, () => 'free some disk space'],
   [/EROFS|Read-only file system/, () => 'choose a DATA_DIR on a file system that can be written'],
   [/Cannot allocate memory|could not map/, () => 'free some memory'],
   [
-    /could not create .*socket|name too long|ENAMETOOLONG/,
+    /could not create .*socket|too long|ENAMETOOLONG/,
     () => 'choose a DATA_DIR with a shorter path',
   ],
   [
     /shared librar|cannot open shared object|ENOEXEC/,
     () => 'install the library that is missing, on Linux with glibc',
   ],
+  [RegExp(LOCKED), () => 'wait until it has ended'],
   [/ENOTDIR|EEXIST|ENOENT|EINVAL|ELOOP/, () => 'choose another DATA_DIR'],
 ];
 
@@ -98,11 +119,22 @@ function realPathOf(folder: string): string {
 /** Returns who owns the folder, or else the first parent that this process may look at. */
 function ownerOf(folder: string): string {
   try {
-    const { uid } = statSync(folder);
-    const { stdout } = spawnSync('id', ['-un', String(uid)], { encoding: 'utf8' });
-    return `${stdout.trim() || uid}, the user who owns ${folder}`;
+    return `${nameOf(statSync(folder).uid)}the user who owns ${folder}`;
   } catch {
-    return ownerOf(dirname(folder));
+    const parent = dirname(folder);
+    return parent === folder ? 'the user who owns it' : ownerOf(parent);
+  }
+}
+
+/** Returns the name of a user, or else the number. '' on Windows, which has no numbers. */
+function nameOf(uid: number): string {
+  if (process.platform === 'win32') return '';
+  try {
+    const stdio = ['ignore', 'pipe', 'ignore'] as const;
+    return `${execFileSync('id', ['-un', String(uid)], { encoding: 'utf8', stdio: [...stdio] }).trim()}, `;
+  } catch {
+    // The user has no name, or an image has no program `id`.
+    return `${uid}, `;
   }
 }
 
@@ -124,7 +156,8 @@ function createFolder(path: string): void {
  * - A command uses a server that another process owns. A service waits until the owner, a command,
  *   has stopped it. A second service is rejected.
  * - If the server ends, the service that owns it ends with an uncaught error.
- * - PostgreSQL's postmaster.pid decides which of two servers that start at once wins.
+ * - One process at a time starts the server, becomes its owner or stops it (`lockServer`), in whichever
+ *   container it runs.
  */
 class EmbeddedDatabase {
   /** Holds the lock. null: another process owns the server. */
@@ -145,9 +178,14 @@ class EmbeddedDatabase {
     const { session } = this;
     this.session = null;
     if (session === null) return;
-    // With the lock: nobody becomes the owner of a server that stops.
-    await this.server.stop();
-    await session.end();
+    const unlock = await this.lock();
+    try {
+      // With the advisory lock: nobody becomes the owner of a server that stops.
+      await this.server.stop();
+      await session.end();
+    } finally {
+      unlock?.();
+    }
   }
 
   /** Connects to the server, starts it if necessary, and becomes its owner if it has none. */
@@ -155,14 +193,11 @@ class EmbeddedDatabase {
     let startedAtMs = performance.now();
     let isWaiting = false;
     const elapsedMs = () => performance.now() - startedAtMs;
-    for (; ; await sleep(POLL_MS, undefined, { signal })) {
+    // At random intervals, so that two processes do not prevent each other from locking the server for ever.
+    for (; ; await sleep(POLL_MS * (0.5 + Math.random()), undefined, { signal })) {
       let owner: string | null;
       try {
-        owner = await this.own().catch(async (error: unknown) => {
-          if (!hasCode(error, NO_SERVER)) throw error;
-          await this.server.start();
-          return this.own();
-        });
+        owner = await this.ownAlone();
       } catch (error) {
         if (!isTemporary(error) || elapsedMs() > START_LIMIT_MS) throw error;
         continue;
@@ -174,9 +209,51 @@ class EmbeddedDatabase {
         startedAtMs = performance.now();
       } else if (elapsedMs() > PREDECESSOR_LIMIT_MS) {
         throw new StartError(
-          `another ${owner.replace(/\d+/, '(process $&)')} already runs on ${this.dataDir}: stop it, give this one a DATA_DIR of its own`,
+          `another ${owner.replace(/\d.*/, '(process $&)')} already runs on ${this.dataDir}: stop it, give this one a DATA_DIR of its own`,
         );
       }
+    }
+  }
+
+  /**
+   * As `own`, after starting the server if none runs. Whoever starts a server becomes its owner: a server
+   * ends with its container.
+   */
+  private async ownAlone(): Promise<string | null> {
+    const unlock = await lockServer(this.server.socketFolder);
+    if (unlock === null) throw Object.assign(new Error(LOCKED), { code: 'ECONNREFUSED' });
+    try {
+      return await this.own().catch(async (error: unknown) => {
+        if (!hasCode(error, NO_SERVER)) throw error;
+        await this.server.start();
+        return this.ownStarted();
+      });
+    } finally {
+      unlock();
+    }
+  }
+
+  /**
+   * As `own`, of the server that this process has started. pg_ctl returns too early if the process that was killed a
+   * moment ago had the same number, as in a container that is started again. Stops the server if it cannot be used.
+   */
+  private async ownStarted(): Promise<string | null> {
+    for (const startedAtMs = performance.now(); ; await sleep(POLL_MS)) {
+      try {
+        return await this.own();
+      } catch (error) {
+        if (isTemporary(error) && performance.now() - startedAtMs < TIMEOUT_MS) continue;
+        await this.server.stop();
+        throw error;
+      }
+    }
+  }
+
+  /** Waits for the lock. Returns null if another process, which seems to hang, does not unlock it. */
+  private async lock(): Promise<(() => void) | null> {
+    for (const startedAtMs = performance.now(); ; await sleep(POLL_MS)) {
+      const unlock = await lockServer(this.server.socketFolder);
+      if (unlock || performance.now() - startedAtMs > LOCK_LIMIT_MS) return unlock;
     }
   }
 
@@ -190,7 +267,7 @@ class EmbeddedDatabase {
       ...connection,
       // A session in the service's database would prevent dropping it.
       database: 'postgres',
-      application_name: `${use} ${process.pid}`,
+      application_name: `${use} ${process.pid} on ${hostname()}`,
       options: '-c default_transaction_read_only=off',
       connectionTimeoutMillis: TIMEOUT_MS,
       query_timeout: TIMEOUT_MS,

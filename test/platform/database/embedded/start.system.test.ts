@@ -199,7 +199,9 @@ ofLinux('starting the embedded database (Linux only)', () => {
     const lock = join(dataDir, 'postgres/postmaster.pid');
     const other = spawn('sleep', ['60'], { uid: 65_534, gid: 65_534 });
     try {
-      fs.writeFileSync(lock, `${other.pid}\n${join(dataDir, 'postgres')}\n1\n5432\n.\n\n0 0\n`);
+      const content = `${other.pid}\n${join(dataDir, 'postgres')}\n1\n5432\n.\n`;
+      fs.writeFileSync(lock, `${content}\n0 0\n`);
+      fs.writeFileSync(join(dataDir, 'postgres/.s.PGSQL.5432.lock'), content, { mode: 0o666 });
       const user = new EmbeddedUser(dataDir, 'service');
       const opened = await user.opened();
       expect(await query(opened, 'select 1 as one')).toEqual([{ one: 1 }]);
@@ -241,6 +243,17 @@ ofLinux('starting the embedded database (Linux only)', () => {
       uid: 61_234,
     }).rejected();
     expect(rejected).toContain('add an entry for the user of this process to /etc/passwd');
+  });
+
+  test.each([
+    ['rejects connections', 'local all all reject'],
+    ['expects a password', 'local all all scram-sha-256'],
+  ])('a server that starts but %s does not keep running', async (_title, rule) => {
+    const dataDir = makeFolder();
+    await makeCluster(dataDir);
+    fs.writeFileSync(join(dataDir, 'postgres/pg_hba.conf'), `${rule}\n`);
+    expect(await new EmbeddedUser(dataDir, 'service').rejected()).toContain('cannot be used');
+    expect(processesOf(dataDir)).toEqual([]);
   });
 
   test("one line has the reason of the server's log", async () => {
