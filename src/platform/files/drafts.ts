@@ -5,6 +5,7 @@ import { queryRows } from '../database/sql.js';
 import { parseExact } from '../http/body/parse-json.js';
 import { jsonText } from '../http/response/json-text.js';
 import { inAcceptedLines, type InvalidLine } from './rejected-lines.js';
+import { revisionOf } from './revision.js';
 
 /** The temporary table. It hides a table of an entity with the same name. */
 const DRAFTS = '"#drafts"';
@@ -19,12 +20,16 @@ export interface Draft {
   readonly values: object;
   /** Properties whose cell is empty, or null in JSON. */
   readonly empty: readonly string[];
+  /** That of the stored row at the export, if the file has it. */
+  readonly revision?: string | undefined;
 }
 
 /** A row that an update changes: the value of each property before and after it. */
 export interface Difference {
   readonly id: bigint;
-  readonly changes: unknown;
+  readonly changes: Readonly<Record<string, readonly [before: unknown, after: unknown]>>;
+  /** Whether the row has been changed since the export. */
+  readonly isStale: boolean;
 }
 
 /**
@@ -44,7 +49,7 @@ export class Drafts {
   constructor(
     private readonly manager: EntityManager,
     private readonly metadata: EntityMetadata,
-    properties: readonly string[],
+    private readonly properties: readonly string[],
   ) {
     this.columns = metadata.columns.filter(({ propertyName }) => properties.includes(propertyName));
     this.id = this.escape(metadata.primaryColumns[0]?.databaseName ?? '');
@@ -55,7 +60,7 @@ export class Drafts {
     await queryRows(
       this.manager,
       `CREATE TEMP TABLE ${DRAFTS} ON COMMIT DROP AS
-       SELECT 0::bigint AS "#", NULL::text[] AS "#empty", ${this.names()} FROM ${this.table} WITH NO DATA`,
+       SELECT 0::bigint AS "#", NULL::text[] AS "#empty", NULL::text AS "#revision", ${this.names()} FROM ${this.table} WITH NO DATA`,
     );
   }
 
@@ -71,8 +76,8 @@ export class Drafts {
   }
 
   private async addEach(drafts: readonly Draft[]): Promise<void> {
-    const rows = drafts.map(({ line, values, empty }) => {
-      const row: Record<string, unknown> = { '#': line, '#empty': empty };
+    const rows = drafts.map(({ line, values, empty, revision }) => {
+      const row: Record<string, unknown> = { '#': line, '#empty': empty, '#revision': revision };
       for (const { databaseName, propertyName } of this.columns)
         row[databaseName] = (values as Record<string, unknown>)[propertyName];
       return row;
@@ -153,14 +158,29 @@ export class Drafts {
       const property = pg.escapeLiteral(column.propertyName);
       return `CASE WHEN ${this.differs(column)} THEN jsonb_build_object(${property}, ${pair}) ELSE '{}' END`;
     });
-    const rows = await queryRows<{ id: bigint; changes: string; total: bigint }>(
+    const isStale = `draft."#revision" <> ${revisionOf(this.metadata, this.properties, 'stored')}`;
+    type Row = Omit<Difference, 'changes'> & { changes: string; total: bigint };
+    const rows = await queryRows<Row>(
       this.manager,
       `SELECT stored.${this.id} AS id, (${["'{}'::jsonb", ...changes].join(' || ')})::text AS changes,
-              count(*) OVER () AS total
+              coalesce(${isStale}, false) AS "isStale", count(*) OVER () AS total
          ${this.joined()} WHERE ${this.anyDiffers()} ORDER BY stored.${this.id} LIMIT ${limit}`,
     );
-    const differences = rows.map(({ id, changes }) => ({ id, changes: parseExact(changes) }));
+    const differences = rows.map(({ id, changes, isStale }) => {
+      return { id, changes: parseExact(changes) as Difference['changes'], isStale };
+    });
     return { differences, total: Number(rows[0]?.total ?? 0) };
+  }
+
+  /** Locks the rows that the drafts differ from until the transaction ends, and drops all other drafts. */
+  async lockDifferent(): Promise<void> {
+    await queryRows(
+      this.manager,
+      `WITH locked AS (
+         SELECT stored.${this.id} AS id ${this.joined()} WHERE ${this.anyDiffers()}
+          ORDER BY stored.${this.id} FOR NO KEY UPDATE OF stored)
+       DELETE FROM ${DRAFTS} AS draft WHERE NOT EXISTS (SELECT FROM locked WHERE locked.id = draft.${this.id})`,
+    );
   }
 
   /**

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import type { EntityMetadata } from 'typeorm';
 import { tableOf } from './drafts.js';
+import { REVISION, revisionOf } from './revision.js';
 
 export const EXPORT_FORMATS = ['csv', 'ndjson', 'json'] as const;
 
@@ -18,6 +19,7 @@ export function exportStatement(
   properties: readonly string[],
   format: ExportFormat,
   where: Readonly<Record<string, string | undefined>>,
+  withRevision: boolean,
 ): string {
   const { driver } = metadata.dataSource;
   const escape = (name: string) => driver.escape(name);
@@ -25,6 +27,9 @@ export function exportStatement(
   const selected = columns.map(
     (one) => `${escape(one.databaseName)} AS ${escape(one.propertyName)}`,
   );
+  if (withRevision) {
+    selected.push(`${revisionOf(metadata, properties, tableOf(metadata))} AS ${REVISION}`);
+  }
   // COPY has no parameters.
   const conditions = metadata.columns.flatMap(({ propertyName, databaseName }) => {
     const value = where[propertyName];

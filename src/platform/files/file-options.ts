@@ -4,11 +4,15 @@ import { propertiesOf } from '../http/validation/dto-rules.js';
 import { EXPORT_FORMATS, type ExportFormat } from './export-statement.js';
 import type { ColumnMap, FileOptions, ValueMap } from './row-file.js';
 
-export interface UpdateOptions extends FileOptions {
+interface StoreOptions extends FileOptions {
   dryRun?: true;
 }
 
-export interface ImportOptions extends UpdateOptions {
+export interface UpdateOptions extends StoreOptions {
+  overwrite?: true;
+}
+
+export interface ImportOptions extends StoreOptions {
   again?: true;
 }
 
@@ -21,13 +25,20 @@ export interface ExportOptions {
 /** Returns the `usage` of a command that imports a file: its argument and options. */
 export function importUsage(dto: Type<object>): (command: Command) => void {
   return (command) => {
-    updateUsage(dto)(command);
+    fileUsage(dto)(command);
     command.option('--again', 'import even if the same rows were imported before');
   };
 }
 
 /** Returns the `usage` of a command that updates rows from a file: its argument and options. */
 export function updateUsage(dto: Type<object>): (command: Command) => void {
+  return (command) => {
+    fileUsage(dto)(command);
+    command.option('--overwrite', 'also change rows that have been changed since the export');
+  };
+}
+
+function fileUsage(dto: Type<object>): (command: Command) => void {
   const properties = propertiesOf(dto);
   const parseMap = (text: string, previous: ColumnMap = {}): ColumnMap => {
     const [, property = '', column = ''] = /^(\w+)=(.+)$/s.exec(text) ?? [];
@@ -74,5 +85,5 @@ export function updateUsage(dto: Type<object>): (command: Command) => void {
 /** Adds `--format` and `--ids` to a command that exports rows. */
 export function exportUsage(command: Command): Command {
   const format = new Option('--format <format>').choices(EXPORT_FORMATS).default('csv');
-  return command.addOption(format).option('--ids', 'also the ids, for an update');
+  return command.addOption(format).option('--ids', 'also the ids and revisions, for an update');
 }

@@ -12,11 +12,12 @@ import { jsonText } from '../http/response/json-text.js';
 import { ChangesOf } from '../http/validation/changes-of.js';
 import { toDto } from '../http/validation/dto-validation.pipe.js';
 import { AS_JSON_NUMBER } from '../http/validation/property-rules.js';
-import { type Draft, Drafts } from './drafts.js';
+import { type Difference, type Draft, Drafts } from './drafts.js';
 import { exportStatement } from './export-statement.js';
 import { UnreadableLine } from './file-text.js';
 import type { ExportOptions, ImportOptions, UpdateOptions } from './file-options.js';
 import { type InvalidLine, RejectedLines } from './rejected-lines.js';
+import { hasRevision, REVISION } from './revision.js';
 import { type FileOptions, RowFile } from './row-file.js';
 import {
   columnType,
@@ -128,36 +129,39 @@ export class RowFiles {
    * the property has no value.
    *
    * @param path `-`: standard input
-   * @throws Error that lists the first invalid lines, or says why the file cannot be read or has no rows
+   * @throws Error that lists the first invalid lines, or the first rows that have been changed since the
+   *   export of the file, or says why the file cannot be read or has no rows
    */
   async update<Dto extends object>(
     { name, entity, dto }: FileRows<Dto>,
     path: string,
-    { dryRun, ...options }: UpdateOptions,
+    { dryRun, overwrite, ...options }: UpdateOptions,
   ) {
     const metadata = this.dataSource.getMetadata(entity);
     const id = idOf(metadata);
     const properties = (await rowProperties(dto, entity)).map((one) => {
       return { ...one, isRequired: false };
     });
-    const key = { name: id, isRequired: true, parse: parserOf(columnType(entity, id)) };
-    const file = new RowFile(path, [key, ...properties], {
-      ...fileOptions(options),
-      emptyIsNull: true,
-    });
+    const names = [id, ...properties.map((property) => property.name)];
+    const columns = [
+      { name: id, isRequired: true, parse: parserOf(columnType(entity, id)) },
+      ...properties,
+      ...(hasRevision(names) ? [{ name: REVISION, isRequired: false, parse: String }] : []),
+    ];
+    const file = new RowFile(path, columns, { ...fileOptions(options), emptyIsNull: true });
     const nullable = properties.filter(({ name }) => isNullable(entity, name));
     const Changes = ChangesOf(dto);
     const toDraft = async (line: number, values: unknown): Promise<Draft> => {
       const { values: given, empty } = withoutNulls(values, nullable);
       const changes = await toDto(Changes, given);
-      const rowId = (given as Record<string, unknown> | null)?.[id];
+      const { [id]: rowId, [REVISION]: revision } = given as Record<string, unknown>;
       if (typeof rowId !== 'bigint' && !Number.isSafeInteger(rowId)) {
         throw new ServiceError('invalid_request', `${id} is required and must be an integer.`);
       }
-      return { line, values: { ...changes, [id]: rowId }, empty };
+      const known = hasRevision(names) && typeof revision === 'string' ? revision : undefined;
+      return { line, values: { ...changes, [id]: rowId }, empty, revision: known };
     };
     return this.dataSource.transaction(async (manager) => {
-      const names = [id, ...properties.map((property) => property.name)];
       const drafts = new Drafts(manager, metadata, names);
       await drafts.create();
       const total = await this.readValid(file, 'changed', {
@@ -166,25 +170,34 @@ export class RowFiles {
         check: () => drafts.invalidUpdates(MAX_REPORTED),
       });
       if (total === 0) throw new Error(`Nothing was changed. There are no ${name} in the input.`);
-      const found = await drafts.differences(MAX_REPORTED);
-      if (found.total > MAX_CHANGED) {
-        const problem = `The file changes ${found.total} ${name}, and one command changes at most ${MAX_CHANGED}`;
-        throw new Error(`Nothing was changed. ${problem}. Split the file.`);
-      }
-      const update = () => accepted('changed', total, drafts.update());
-      const ids = dryRun ? [] : await withShortLocks(manager, update);
-      if (ids.length > 0) await this.audit.record(`${name} update`, { ids });
-      const changed = dryRun ? found.total : ids.length;
       const missing = await drafts.missing(MAX_REPORTED);
+      const findChanges = async () => {
+        const found = await drafts.differences(MAX_CHANGED);
+        if (found.total > MAX_CHANGED) {
+          const problem = `The file changes ${found.total} ${name}, and one command changes at most ${MAX_CHANGED}`;
+          throw new Error(`Nothing was changed. ${problem}. Split the file.`);
+        }
+        if (!overwrite) requireCurrent(name, found.differences);
+        return found.differences;
+      };
+      let found = await findChanges();
+      if (!dryRun && found.length > 0) {
+        const ids = await withShortLocks(manager, async () => {
+          await drafts.lockDifferent();
+          found = await findChanges();
+          return accepted('changed', total, drafts.update());
+        });
+        await this.audit.record(`${name} update`, { ids });
+      }
       if (dryRun) this.terminal.note(`Dry run: nothing was changed.`);
-      if (found.total > MAX_REPORTED)
+      if (found.length > MAX_REPORTED)
         this.terminal.note(`Only the first ${MAX_REPORTED} changes are shown.`);
       return {
-        changed,
-        same: total - changed - missing.total,
+        changed: found.length,
+        same: total - found.length - missing.total,
         missing: missing.total,
         missingIds: missing.ids,
-        changes: found.differences,
+        changes: found.slice(0, MAX_REPORTED).map(({ id, changes }) => ({ id, changes })),
         ignoredColumns: file.ignoredColumns,
       };
     });
@@ -199,7 +212,8 @@ export class RowFiles {
     const metadata = this.dataSource.getMetadata(entity);
     const properties = [...(ids ? [idOf(metadata)] : []), ...entityProperties(dto, entity)];
     const form = json ? 'json' : format;
-    const sql = exportStatement(metadata, properties, form, where);
+    const withRevision = ids === true && hasRevision(properties);
+    const sql = exportStatement(metadata, properties, form, where, withRevision);
     const output = copyOutput(this.dataSource, sql);
     return form === 'json' ? array(output) : output;
   }
@@ -281,6 +295,25 @@ function textsOf(lines: readonly InvalidLine[]): string[] {
     .toSorted(([one], [other]) => one - other)
     .slice(0, MAX_REPORTED)
     .map(([line, reason]) => `line ${line}: ${reason}`);
+}
+
+/** @throws Error that lists the first rows that have been changed since the export of the file */
+function requireCurrent(name: string, differences: readonly Difference[]): void {
+  const stale = differences.filter(({ isStale }) => isStale);
+  if (stale.length === 0) return;
+  const texts = stale.slice(0, MAX_REPORTED).map(({ id, changes }) => {
+    const values = Object.entries(changes).map(
+      ([property, [before, after]]) =>
+        `${property} is ${jsonText(before)}, in the file ${jsonText(after)}`,
+    );
+    return `id ${id}: ${values.join('; ')}`;
+  });
+  if (stale.length > MAX_REPORTED) texts.push(`and ${stale.length - MAX_REPORTED} more`);
+  throw new LinesError([
+    `Nothing was changed. Changed since the export of the file: ${stale.length} ${name}`,
+    ...texts,
+    'Export them again or remove their lines from the file. To replace what is stored, set --overwrite.',
+  ]);
 }
 
 /** @throws Error that lists the lines that the database rejects */
