@@ -56,7 +56,8 @@ const ALLOWED = {
   ],
 };
 
-const PRODUCT = '^src/product\\.ts$';
+/** What a team changes. */
+const PRODUCT = '^src/(?:product|plans)\\.ts$';
 const COMMANDS = '^src/commands\\.ts$';
 const APP = '^src/app\\.module\\.ts$';
 

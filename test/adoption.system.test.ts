@@ -165,9 +165,9 @@ if (!hasHistory)
     const bytes = JSON.parse(
       fs.readFileSync(join(ROOT, 'node_modules/bytes/package.json'), 'utf8'),
     ) as { version: string };
-    // The first commit whose AppModule passes the product.
+    // The first commit whose AppModule passes the plans.
     const file = 'src/app.module.ts';
-    const base = git('log', '--format=%H', '-S', 'forRoot(PRODUCT)', '--', file).trim().slice(-40);
+    const base = git('log', '--format=%H', '-S', 'plans: PLANS', '--', file).trim().slice(-40);
     const copy = new Copy();
     execFileSync('git', ['clone', '-q', ROOT, copy.folder]);
     const inCopy = (...args: string[]) =>

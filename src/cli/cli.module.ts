@@ -3,6 +3,7 @@ import { ClsModule } from 'nestjs-cls';
 import { AdministrationModule } from '../platform/access/administration/administration.module.js';
 import { DatabaseModule } from '../platform/database/database.module.js';
 import { ProcessModule } from '../platform/process/process.module.js';
+import { PLANS } from '../plans.js';
 import { PRODUCT } from '../product.js';
 import { AuditCommands } from './audit.commands.js';
 import { DbCommands } from './db.commands.js';
@@ -15,7 +16,12 @@ import { OwnersCommands } from './owners.commands.js';
  * if it loads that.
  */
 @Module({
-  imports: [ProcessModule.forRoot(PRODUCT), ClsModule, DatabaseModule, AdministrationModule],
+  imports: [
+    ProcessModule.forRoot({ product: PRODUCT, plans: PLANS }),
+    ClsModule,
+    DatabaseModule,
+    AdministrationModule,
+  ],
   providers: [KeysCommands, OwnersCommands, AuditCommands, DbCommands],
 })
 export class CliModule {}

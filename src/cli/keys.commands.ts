@@ -10,7 +10,7 @@ import type { ApiKey } from '../platform/access/api-key.entity.js';
 import { countUpTo, YES_OPTION } from '../platform/commands/arguments.js';
 import { Command } from '../platform/commands/command.decorator.js';
 import { Terminal } from '../platform/commands/terminal.js';
-import { ACCESSES, limitsOf } from '../platform/config/plans.js';
+import { ACCESSES, Plans } from '../platform/config/plans.js';
 import type { BudgetKey, RateLimitDecision } from '../platform/rate-limit/limit-storage.js';
 import { PRODUCT } from '../product.js';
 import { readCounters } from './counters.js';
@@ -43,6 +43,7 @@ export class KeysCommands {
     private readonly keys: KeyAdministration,
     private readonly owners: OwnerAdministration,
     private readonly terminal: Terminal,
+    private readonly plans: Plans,
   ) {}
 
   @Command(
@@ -60,7 +61,7 @@ export class KeysCommands {
   )
   async issue(options: Options) {
     const { owner = '', plan, note, readOnly, expiresIn: lifetimeMs } = options;
-    const newPlan = plan && storedPlan({ ...options, plan });
+    const newPlan = plan === undefined ? undefined : storedPlan({ ...options, plan });
     const access = readOnly && 'read';
     const issued = await this.keys.issue(owner, newPlan, { note, access, lifetimeMs });
     this.terminal.note(STORE_KEY);
@@ -78,7 +79,7 @@ export class KeysCommands {
   )
   async list({ owner, status }: Options) {
     const records = await this.keys.list(owner);
-    const { decisions, problem } = await readCounters(records.map(budgetKey));
+    const { decisions, problem } = await readCounters(records.map((key) => this.budgetKey(key)));
     if (status === 'banned' && problem !== undefined) throw new Error(problem);
     const listed = records.map((key, index) => keyJson(key, decisions?.[index]));
     if (records.length > 0) this.noteProblem(problem);
@@ -179,7 +180,7 @@ export class KeysCommands {
     command.argument('<id>', 'the id of the key', parseId),
   )
   async unban(id: bigint) {
-    const { decisions } = await readCounters([budgetKey(await this.keys.inspect(id))]);
+    const { decisions } = await readCounters([this.budgetKey(await this.keys.inspect(id))]);
     const unbanned = await this.keys.unban(id);
     if (decisions?.[0]?.bannedUntilMs === 0) {
       this.terminal.note(`The key ${id} was not banned.`);
@@ -196,12 +197,22 @@ export class KeysCommands {
   )
   async inspect(keyOrId: bigint | string) {
     const key = await this.keys.inspect(keyOrId === '-' ? await firstLine() : keyOrId);
-    const { decisions: [counters] = [], problem } = await readCounters([budgetKey(key)]);
+    const { decisions: [counters] = [], problem } = await readCounters([this.budgetKey(key)]);
     this.noteProblem(problem);
     const { id, firstKeyId, successorId } = key;
     const lineage = { firstKeyId: firstKeyId ?? id, successorId };
     const shown = keyJson(key, counters);
-    return { ...shown, ...banJson(shown.status, counters), ...limitsOf(key.owner), ...lineage };
+    return {
+      ...shown,
+      ...banJson(shown.status, counters),
+      ...this.plans.findLimits(key.owner),
+      ...lineage,
+    };
+  }
+
+  private budgetKey({ id, ownerId, owner, firstKeyId, unbanCount }: ApiKey): BudgetKey {
+    const limits = this.plans.getLimits(owner);
+    return { ownerId, limits, firstKeyId: firstKeyId ?? id, unbanCount };
   }
 
   private noteProblem(problem: string | undefined): void {
@@ -224,10 +235,6 @@ async function firstLine(): Promise<string> {
 
 function issuedJson({ id, owner, key, expiresAt, access, note }: IssuedKey) {
   return { id, owner: owner.name, plan: owner.plan, key, expiresAt, access, note };
-}
-
-function budgetKey({ id, ownerId, owner, firstKeyId, unbanCount }: ApiKey): BudgetKey {
-  return { ownerId, limits: limitsOf(owner), firstKeyId: firstKeyId ?? id, unbanCount };
 }
 
 /** Returns the end of a ban, null without one. Nobody knows it if the counters cannot be read. */

@@ -2,13 +2,8 @@ import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { countUpTo, parseInt64Argument } from '../platform/commands/arguments.js';
 import { keyForms } from '../platform/config/key-forms.js';
-import {
-  type Access,
-  MAX_CUSTOM_LIMIT,
-  type Plan,
-  PLAN_LIMITS,
-  type StoredPlan,
-} from '../platform/config/plans.js';
+import { type Access, MAX_CUSTOM_LIMIT, type StoredPlan } from '../platform/config/plans.js';
+import { PLANS } from '../plans.js';
 import { PRODUCT } from '../product.js';
 
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
@@ -73,13 +68,14 @@ function textUpTo(max: number, noKey: string): (text: string) => string {
 export const parseOwner = textUpTo(255, 'An API key is not the name of an owner.');
 export const parseNote = textUpTo(200, 'A note must not contain an API key.');
 
-const PLANS = Object.keys(PLAN_LIMITS) as Plan[];
-const CUSTOM = `--plan ${PLANS.filter((plan) => PLAN_LIMITS[plan] === null).join(' or ')}`;
+const PLAN_NAMES = Object.keys(PLANS);
+const CUSTOM_PLANS = Object.entries(PLANS).flatMap(([name, limits]) => (limits ? [] : [name]));
+const CUSTOM = `--plan ${CUSTOM_PLANS.join(' or ')}`;
 
 /** The options of all commands. Commander checks which of them a command has and requires. */
 export interface Options {
   owner?: string;
-  plan?: Plan;
+  plan?: string;
   perMinute?: number;
   perDay?: number;
   /** In milliseconds. */
@@ -101,20 +97,20 @@ export interface Options {
 export function addPlanOptions(command: Command, { required }: { required: boolean }): void {
   const limit = countUpTo(MAX_CUSTOM_LIMIT);
   const description = required ? 'the new plan' : 'the plan of the owner, required if it is new';
-  const plan = new Option('--plan <plan>', description).choices(PLANS);
+  const plan = new Option('--plan <plan>', description).choices(PLAN_NAMES);
   command
     .addOption(plan.makeOptionMandatory(required))
     .option('--per-minute <n>', `requests per minute, only with ${CUSTOM}`, limit)
     .option('--per-day <n>', `requests per day, only with ${CUSTOM}`, limit)
     .hook('preAction', () => {
       const { plan, perMinute, perDay } = command.opts<Options>();
-      const isCustom = plan !== undefined && PLAN_LIMITS[plan] === null;
+      const isCustom = plan !== undefined && CUSTOM_PLANS.includes(plan);
       if ([perMinute, perDay].every((value) => (value !== undefined) === isCustom)) return;
       command.error(`error: --per-minute and --per-day are required with, and require, ${CUSTOM}`);
     });
 }
 
 /** Returns the plan with the limits of the options. */
-export function storedPlan({ plan, perMinute, perDay }: Options & { plan: Plan }): StoredPlan {
+export function storedPlan({ plan, perMinute, perDay }: Options & { plan: string }): StoredPlan {
   return { plan, limitPerMinute: perMinute ?? null, limitPerDay: perDay ?? null };
 }

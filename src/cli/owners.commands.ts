@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { OwnerAdministration } from '../platform/access/administration/owner-administration.js';
 import type { Owner } from '../platform/access/owner.entity.js';
 import { Command } from '../platform/commands/command.decorator.js';
-import { limitsOf, type Plan } from '../platform/config/plans.js';
+import { Plans } from '../platform/config/plans.js';
 import type {
   BudgetKey,
   QuotaState,
@@ -14,19 +14,22 @@ import { timeText } from './table.js';
 
 @Injectable()
 export class OwnersCommands {
-  constructor(private readonly owners: OwnerAdministration) {}
+  constructor(
+    private readonly owners: OwnerAdministration,
+    private readonly plans: Plans,
+  ) {}
 
   @Command('list', 'list owners')
   async list() {
-    return (await this.owners.list()).map(ownerJson);
+    return (await this.owners.list()).map((owner) => this.ownerJson(owner));
   }
 
   @Command('set-plan', "change the owner's plan", (command) => {
     command.argument('<name>', 'the name of the owner', parseOwner);
     addPlanOptions(command, { required: true });
   })
-  async setPlan(name: string, options: Options & { plan: Plan }) {
-    return ownerJson(await this.owners.setPlan(name, storedPlan(options)));
+  async setPlan(name: string, options: Options & { plan: string }) {
+    return this.ownerJson(await this.owners.setPlan(name, storedPlan(options)));
   }
 
   @Command('rename', 'rename an owner', (command) =>
@@ -35,7 +38,7 @@ export class OwnersCommands {
       .argument('<new>', 'the new name', parseOwner),
   )
   async rename(name: string, newName: string) {
-    return ownerJson(await this.owners.rename(name, newName));
+    return this.ownerJson(await this.owners.rename(name, newName));
   }
 
   @Command(
@@ -51,17 +54,27 @@ export class OwnersCommands {
   )
   async usage(name?: string) {
     const selected = name === undefined ? await this.owners.list() : [await this.owners.get(name)];
-    const { decisions, problem } = await readCounters(selected.map(budgetKey));
+    const { decisions, problem } = await readCounters(
+      selected.map((owner) => this.budgetKey(owner)),
+    );
     if (problem !== undefined) throw new Error(problem);
     const usages = selected.map((owner, index) => usageJson(owner, decisions[index]));
     usages.sort((a, b) => b.day.used - a.day.used || b.minute.used - a.minute.used);
     return name === undefined ? usages : (usages[0] ?? {});
   }
-}
 
-function budgetKey(owner: Owner): BudgetKey {
-  // No API key has the id 0, so this reads no ban.
-  return { ownerId: owner.id, limits: limitsOf(owner), firstKeyId: 0n, unbanCount: 0 };
+  private budgetKey(owner: Owner): BudgetKey {
+    // No API key has the id 0, so this reads no ban.
+    const limits = this.plans.getLimits(owner);
+    return { ownerId: owner.id, limits, firstKeyId: 0n, unbanCount: 0 };
+  }
+
+  /** Also works for an owner whose plan the store does not have, so that the plan can be changed. */
+  private ownerJson(owner: Owner) {
+    const { id, name, plan, createdAt } = owner;
+    const { perMinute = null, perDay = null } = this.plans.findLimits(owner) ?? {};
+    return { id, name, plan, perMinute, perDay, createdAt };
+  }
 }
 
 function usageJson({ name, plan }: Owner, decision: RateLimitDecision | undefined) {
@@ -88,9 +101,4 @@ function usageText(usages: Usage | readonly Usage[]): object {
     return `${used(window)}, ${reset}`;
   };
   return { ...owner, minute: withReset(minute), day: withReset(day) };
-}
-
-function ownerJson(owner: Owner) {
-  const { id, name, plan, createdAt } = owner;
-  return { id, name, plan, ...limitsOf(owner), createdAt };
 }

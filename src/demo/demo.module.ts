@@ -10,10 +10,12 @@ import { Owner } from '../platform/access/owner.entity.js';
 import { readTextFile } from '../platform/config/text-file.js';
 import { DatabaseLocation } from '../platform/database/database-location.js';
 import { DemoKey } from '../platform/http/openapi/demo-key.js';
+import type { PLANS } from '../plans.js';
 import { addDemoAnimals, hasDemo } from './demo.repository.js';
 
 const DEMO_OWNER = 'demo';
-const PLAN = { plan: 'business', limitPerMinute: null, limitPerDay: null } as const;
+const NAME: keyof typeof PLANS = 'business';
+const PLAN = { plan: NAME, limitPerMinute: null, limitPerDay: null };
 
 /**
  * Adds the demo data of the embedded database once: a few animals, and an owner with an API key.

@@ -5,7 +5,7 @@
 
 /**
  * The platform, which the root module imports:
- * `@Module({ imports: [PlatformModule.forRoot(PRODUCT), ToysModule] }) class AppModule {}`.
+ * `@Module({ imports: [PlatformModule.forRoot({ product: PRODUCT, plans: PLANS }), ToysModule] }) class AppModule {}`.
  */
 export { PlatformModule } from './platform.module.js';
 

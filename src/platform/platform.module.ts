@@ -4,7 +4,6 @@ import { ScheduleModule } from '@nestjs/schedule';
 import { getOptionsToken } from '@nestjs/throttler';
 import { ClsModule } from 'nestjs-cls';
 import { AccessModule } from './access/access.module.js';
-import type { Product } from './config/product.js';
 import { DatabaseLocation } from './database/database-location.js';
 import { DatabaseModule } from './database/database.module.js';
 import { EventsModule } from './events/events.module.js';
@@ -24,7 +23,7 @@ import { MalformedMessages } from './http/server/malformed-messages.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
 import { FILTER, GUARDS, MIDDLEWARE, OBSERVERS, PIPE } from './pipeline.js';
 import { OverloadMiddleware } from './overload.middleware.js';
-import { ProcessModule } from './process/process.module.js';
+import { ProcessModule, type StoreOptions } from './process/process.module.js';
 import { THROTTLERS } from './rate-limit/plan-throttler.guard.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
 
@@ -82,9 +81,8 @@ const EXPORTED = [
   exports: [...EXPORTED, ClsModule, RateLimitModule],
 })
 export class PlatformModule {
-  /** @param product the names that the team has chosen */
-  static forRoot(product: Product): DynamicModule {
-    return { module: PlatformModule, imports: [ProcessModule.forRoot(product)] };
+  static forRoot(options: StoreOptions): DynamicModule {
+    return { module: PlatformModule, imports: [ProcessModule.forRoot(options)] };
   }
 
   constructor(

@@ -24,6 +24,7 @@ const JSON_TYPE = 'Content-Type: application/json';
 const ROOT_MODULE = `
 import { Body, Controller, Module, Post } from '@nestjs/common';
 import { PlatformModule, Public } from '#platform';
+import { PLANS } from './plans.js';
 import { PRODUCT } from './product.js';
 
 @Controller('notes')
@@ -35,7 +36,7 @@ class NotesController {
   }
 }
 
-@Module({ imports: [PlatformModule.forRoot(PRODUCT)], controllers: [NotesController] })
+@Module({ imports: [PlatformModule.forRoot({ product: PRODUCT, plans: PLANS })], controllers: [NotesController] })
 export class AppModule {}
 `;
 

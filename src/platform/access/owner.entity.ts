@@ -1,15 +1,11 @@
 import { Check, Column, Entity, PrimaryGeneratedColumn, Unique } from 'typeorm';
-import { type Plan, PLAN_LIMITS } from '../config/plans.js';
 
-const LIMITS_CHECK = `CASE WHEN plan = 'enterprise'
-  THEN limit_per_minute IS NOT NULL AND limit_per_minute > 0
-   AND limit_per_day IS NOT NULL AND limit_per_day > 0
-  ELSE limit_per_minute IS NULL AND limit_per_day IS NULL END`;
+const LIMITS_CHECK = `(limit_per_minute IS NULL) = (limit_per_day IS NULL)
+  AND limit_per_minute > 0 AND limit_per_day > 0`;
 
 /** The owner of API keys. Requests are counted per owner. */
 @Entity('owners')
 @Unique('owners_name_key', ['name'])
-@Check('owners_plan_check', `plan IN ('${Object.keys(PLAN_LIMITS).join("', '")}')`)
 @Check('owners_limits_check', LIMITS_CHECK)
 export class Owner {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
@@ -18,8 +14,9 @@ export class Owner {
   @Column('text')
   name!: string;
 
+  /** One of `Plans`, which the store can change. */
   @Column('text')
-  plan!: Plan;
+  plan!: string;
 
   /** Set only if the plan has custom limits. */
   @Column('integer', { name: 'limit_per_minute', nullable: true })

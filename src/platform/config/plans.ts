@@ -1,34 +1,58 @@
 /** Maximum number of requests of an owner, over all API keys. */
 export interface PlanLimits {
-  perMinute: number;
-  perDay: number;
+  readonly perMinute: number;
+  readonly perDay: number;
 }
 
-/**
- * All plans with their limits. null: each owner has custom limits. A new plan needs a migration that
- * replaces the checks of the table `owners`.
- */
-export const PLAN_LIMITS = {
-  free: { perMinute: 60, perDay: 1_000 },
-  pro: { perMinute: 300, perDay: 10_000 },
-  business: { perMinute: 1_000, perDay: 100_000 },
-  enterprise: null,
-} as const satisfies Record<string, PlanLimits | null>;
-
-export type Plan = keyof typeof PLAN_LIMITS;
+/** Plans by name, in the order of the pages. null: each owner has custom limits. */
+export type PlanTable = Readonly<Record<string, PlanLimits | null>>;
 
 /** The maximum of a custom limit, so that counters stay 32-bit integers. */
 export const MAX_CUSTOM_LIMIT = 2_000_000_000;
 
 /** An owner's stored plan. The limits are null unless they are custom. */
 export interface StoredPlan {
-  readonly plan: Plan;
+  readonly plan: string;
   readonly limitPerMinute: number | null;
   readonly limitPerDay: number | null;
 }
 
-export function limitsOf({ plan, limitPerMinute, limitPerDay }: StoredPlan): PlanLimits {
-  return PLAN_LIMITS[plan] ?? { perMinute: limitPerMinute ?? 0, perDay: limitPerDay ?? 0 };
+/** The plans of the store. */
+export class Plans {
+  private readonly limits: ReadonlyMap<string, PlanLimits | null>;
+
+  constructor(table: PlanTable) {
+    this.limits = new Map(Object.entries(table));
+  }
+
+  /** Returns the plans with their limits. null: custom limits. */
+  list(): [name: string, limits: PlanLimits | null][] {
+    return [...this.limits];
+  }
+
+  /** Returns the limits of an owner, or null if the store has no such plan, or if custom limits are missing. */
+  findLimits({ plan, limitPerMinute, limitPerDay }: StoredPlan): PlanLimits | null {
+    const limits = this.limits.get(plan);
+    if (limits !== null) return limits ?? null;
+    if (limitPerMinute === null || limitPerDay === null) return null;
+    return { perMinute: limitPerMinute, perDay: limitPerDay };
+  }
+
+  /** @throws Error if the store has no such plan, or if custom limits are missing */
+  getLimits(stored: StoredPlan): PlanLimits {
+    const limits = this.findLimits(stored);
+    if (limits) return limits;
+    const problem = this.limits.has(stored.plan) ? 'lacks its limits' : 'does not exist';
+    throw new Error(`The plan "${stored.plan}" of an owner ${problem}. Change the owner's plan.`);
+  }
+
+  /** @throws Error unless the store has the plan, and the limits are set exactly if they are custom */
+  check(stored: StoredPlan): void {
+    this.getLimits(stored);
+    const hasLimits = stored.limitPerMinute !== null || stored.limitPerDay !== null;
+    if (hasLimits && this.limits.get(stored.plan) !== null)
+      throw new Error(`The limits of the plan "${stored.plan}" are fixed.`);
+  }
 }
 
 /** The access that an API key gives. `read`: only GET, HEAD and OPTIONS. */

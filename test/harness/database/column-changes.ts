@@ -12,8 +12,7 @@ const COLUMN_CHANGES = [
   type('test_items', 'name', 'varchar(300)'),
   type('owners', 'limit_per_minute', 'bigint'),
   type('owners', 'limit_per_day', 'bigint'),
-  `ALTER TABLE owners DROP CONSTRAINT owners_plan_check, DROP CONSTRAINT owners_limits_check;
-   CREATE TYPE plan AS ENUM ('free', 'pro', 'business', 'enterprise'); ${type('owners', 'plan', 'plan')}`,
+  `CREATE TYPE plan AS ENUM ('free', 'pro', 'business', 'enterprise'); ${type('owners', 'plan', 'plan')}`,
   type('owners', 'name', 'varchar(300)'),
   type('api_keys', 'unban_count', 'bigint'),
   type('api_keys', 'hint', 'varchar(100)'),

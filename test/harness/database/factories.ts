@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { Plan } from '../../../src/platform/config/plans.js';
 import { hashKey, keyHint } from '../../../src/platform/access/key-format.js';
 import { earlierKey, keyMakerOf } from './api-keys.js';
 import type { TestDatabase } from './database.js';
@@ -7,7 +6,7 @@ import type { TestDatabase } from './database.js';
 interface OwnerOptions {
   /** A random one if undefined. */
   name?: string;
-  plan?: Plan;
+  plan?: string;
   /** Sets the limits of an enterprise owner; the plan is enterprise then. */
   limits?: { perMinute: number; perDay: number };
 }

@@ -32,9 +32,9 @@ export async function createProduct() {
     ['src/commands.js', "export { COMMANDS } from './store/commands.js';\n"],
     ['src/app.module.js', "export { AppModule } from './store/app.module.js';\n"],
   ]);
-  // In src/store, it is nearer to product.js.
+  // In src/store, it is nearer to src.
   const root = 'src/store/app.module.js';
-  product.set(root, String(product.get(root)).replace('../../../../src/', '../'));
+  product.set(root, String(product.get(root)).replaceAll('../../../../src/', '../'));
   for (const name of ['categories', 'orders', 'packages/multer']) {
     // Their migrations are executed by their tests only.
     const files = [...(await compile(`examples/${name}`, `src/${name}`))].filter(

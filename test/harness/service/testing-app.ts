@@ -3,6 +3,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test, type TestingModuleBuilder } from '@nestjs/testing';
 import { createApp } from '../../../src/platform/process/app.js';
 import { SYSTEM_CLOCK } from '../../../src/platform/config/clock.js';
+import type { PlanTable } from '../../../src/platform/config/plans.js';
 import { Settings } from '../../../src/platform/config/settings.js';
 import { locateDatabase } from '../../../src/platform/database/database-location.js';
 import { createLogger } from '../../../src/platform/logging/logger.js';
@@ -10,6 +11,7 @@ import { terminalLine } from '../../../src/platform/logging/terminal-line.js';
 import { PlatformModule } from '../../../src/platform/platform.module.js';
 import { closeBeforeDatabases, type TestDatabase } from '../database/database.js';
 import { PRODUCT } from '../../../src/product.js';
+import { PLANS } from '../features/store/plans.js';
 import { withEnvironment } from '../programs/environment.js';
 import { stopSchedules } from '../programs/scheduled-jobs.js';
 import { PATIENT } from './service.js';
@@ -20,6 +22,8 @@ interface TestingOptions {
   features: Type[];
   /** Settings of the platform and of the features. During the start, `process.env` has them too. */
   env?: Record<string, string>;
+  /** Those of the tests by default. */
+  plans?: PlanTable;
   schemaReady?: Promise<unknown>;
   /** `(module) => module.overrideProvider(Mailer).useValue(mailer)` */
   override?: (module: TestingModuleBuilder) => TestingModuleBuilder;
@@ -34,6 +38,7 @@ export async function startTestingApp({
   database,
   features,
   env = {},
+  plans = PLANS,
   schemaReady = Promise.resolve(),
   override = (module) => module,
 }: TestingOptions): Promise<{ app: NestExpressApplication; url: string }> {
@@ -41,7 +46,7 @@ export async function startTestingApp({
   const { keyPrefix } = settings.logging;
   const print = (line: string) => process.stderr.write(terminalLine(line));
   const logger = createLogger({ level: 'error', keyPrefix }, { write: print });
-  @Module({ imports: [PlatformModule.forRoot(PRODUCT), ...features] })
+  @Module({ imports: [PlatformModule.forRoot({ product: PRODUCT, plans }), ...features] })
   class Root {}
   const location = await locateDatabase(settings.database, 'service');
   const objects = { settings, clock: SYSTEM_CLOCK, logger, database: location, schemaReady };

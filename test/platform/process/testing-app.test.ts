@@ -11,6 +11,7 @@ import { ServiceMetrics } from '../../../src/platform/metrics/service-metrics.js
 import { useDatabase } from '../../harness/database/database.js';
 import { createOwner } from '../../harness/database/factories.js';
 import features from '../../harness/features/greeting.js';
+import { PLANS } from '../../harness/features/store/plans.js';
 import { featureFile } from '../../harness/http/store.js';
 import { type Environment, startService } from '../../harness/service/service.js';
 import { startTestingApp } from '../../harness/service/testing-app.js';
@@ -180,7 +181,7 @@ describe('a service that issues API keys', () => {
     expect(await database.query(actions)).toEqual([{ action: 'keys issue', owner: 'Ben' }]);
   });
 
-  @Module({ imports: [PlatformModule.forRoot(PRODUCT), SignUpModule] })
+  @Module({ imports: [PlatformModule.forRoot({ product: PRODUCT, plans: PLANS }), SignUpModule] })
   class Root {}
 
   it('also in a testing module', async () => {

@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { PLAN_LIMITS } from '../../../src/platform/config/plans.js';
+import { Module } from '@nestjs/common';
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { AdministrationModule, KeyAdministration } from '#platform';
+import { OwnerAdministration } from '../../../src/platform/access/administration/owner-administration.js';
+import { PLANS } from '../../../src/plans.js';
+import type { PlanLimits } from '../../../src/platform/config/plans.js';
 import { ApiClient } from '../../harness/http/client.js';
+import { useDatabase } from '../../harness/database/database.js';
 import { createKey, createOwner, type TestOwner } from '../../harness/database/factories.js';
 import { useStore } from '../../harness/http/store.js';
 import {
@@ -11,6 +17,7 @@ import {
   SECOND_MS,
   sequentially,
 } from '../../harness/rate-limit/limits.js';
+import { startTestingApp } from '../../harness/service/testing-app.js';
 import { UNBOUNDED } from '../../harness/service/service.js';
 
 const store = useStore({ env: UNBOUNDED });
@@ -51,7 +58,7 @@ test.each([
 
 test('docs/limits.md has the limits of every plan', () => {
   const page = readFileSync('docs/limits.md', 'utf8');
-  for (const [plan, limits] of Object.entries(PLAN_LIMITS)) {
+  for (const [plan, limits] of Object.entries<PlanLimits | null>(PLANS)) {
     const texts = [limits?.perMinute, limits?.perDay].map(
       (limit) => limit?.toLocaleString('en-US') ?? 'set per owner',
     );
@@ -113,4 +120,59 @@ describe('a plan change', () => {
       expect(limitsOf(response)).toEqual({ ...expected, reset });
     },
   );
+});
+
+// Last, because its end closes the services of this file.
+describe('the plans of a store', () => {
+  const plans = { free: null, gold: { perMinute: 7, perDay: 70 }, partner: null };
+  const database = useDatabase();
+  const custom = (plan: string, limitPerMinute: number | null, limitPerDay = limitPerMinute) => ({
+    plan,
+    limitPerMinute,
+    limitPerDay,
+  });
+
+  @Module({ imports: [AdministrationModule] })
+  class KeysModule {}
+
+  async function startStore() {
+    const { app, url } = await startTestingApp({ database, plans, features: [KeysModule] });
+    const ask = (key: string) =>
+      fetch(`${url}/v1/none`, { headers: { Authorization: `Bearer ${key}` } });
+    return { app, url, ask };
+  }
+
+  it.each([
+    ['gold', null, 7],
+    ['partner', 3, 3],
+  ])('limit its owners, and are in the description: %s', async (plan, limit, expected) => {
+    const { app, url, ask } = await startStore();
+    const { key } = await app.get(KeyAdministration).issue(plan, custom(plan, limit));
+    expect((await ask(key)).headers.get('x-ratelimit-limit')).toBe(String(expected));
+    const { info } = (await (await fetch(`${url}/openapi.json`)).json()) as OpenAPIObject;
+    expect(info.description).toContain('Free custom, Gold 7 and 70, Partner custom.');
+  });
+
+  it.each([
+    ['the store does not have', custom('pro', null), 'The plan "pro" of an owner does not exist.'],
+    ['has no such property', custom('constructor', null), 'does not exist'],
+    ['lacks its limits', custom('partner', null), 'lacks its limits'],
+    ['lacks a limit', custom('partner', 1, null), 'lacks its limits'],
+    ['has limits of its own', custom('gold', 1), 'The limits of the plan "gold" are fixed.'],
+  ])('no owner gets one that %s', async (_name, plan, message) => {
+    const { app } = await startStore();
+    const owner = app.get(OwnerAdministration);
+    const keys = app.get(KeyAdministration);
+    await expect(keys.issue('New', plan)).rejects.toThrow(message);
+    await createOwner(database, { name: 'Old', plan: 'gold' }).catch(() => undefined);
+    await expect(owner.setPlan('Old', plan)).rejects.toThrow(message);
+  });
+
+  it('that are removed: 503 for their owners, and 200 when an operator has changed the plan', async () => {
+    const { app, ask } = await startStore();
+    const { key } = await createOwner(database, { name: 'Silver', plan: 'silver' });
+    expect((await ask(key)).status).toBe(503);
+    await app.get(OwnerAdministration).setPlan('Silver', custom('gold', null));
+    expect((await ask(key)).headers.get('x-ratelimit-limit')).toBe('7');
+  });
 });

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager, type FindOptionsWhere, IsNull } from 'typeorm';
 import { DAY_MS } from '../../config/clock.js';
-import type { Access, StoredPlan } from '../../config/plans.js';
+import { type Access, Plans, type StoredPlan } from '../../config/plans.js';
 import { Settings } from '../../config/settings.js';
 import { ApiKey, KeySecret } from '../api-key.entity.js';
 import { hashKey, keyHint, KeyMaker } from '../key-format.js';
@@ -35,6 +35,7 @@ export class KeyAdministration {
   constructor(
     private readonly database: EntityManager,
     private readonly settings: Settings,
+    private readonly plans: Plans,
   ) {}
 
   /**
@@ -43,6 +44,7 @@ export class KeyAdministration {
    * @param plan required for a new owner. For an existing owner, it must be the current plan
    */
   async issue(name: string, plan?: StoredPlan, properties: KeyProperties = {}): Promise<IssuedKey> {
+    if (plan) this.plans.check(plan);
     return this.database.transaction('READ COMMITTED', async (transaction) => {
       // Waits for a command that creates the owner at the same time, and adds none then.
       const insert = transaction.createQueryBuilder().insert().into(Owner).orIgnore();

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
-import type { StoredPlan } from '../../config/plans.js';
+import { Plans, type StoredPlan } from '../../config/plans.js';
 import { Owner } from '../owner.entity.js';
 import { recordAction } from './operator-actions.repository.js';
 
@@ -10,7 +10,10 @@ const UNIQUE_VIOLATION = '23505';
 /** The operations on owners for operators. They work like those on API keys. */
 @Injectable()
 export class OwnerAdministration {
-  constructor(private readonly database: EntityManager) {}
+  constructor(
+    private readonly database: EntityManager,
+    private readonly plans: Plans,
+  ) {}
 
   /** Returns all owners in the order of their names. */
   list(): Promise<Owner[]> {
@@ -23,6 +26,7 @@ export class OwnerAdministration {
 
   /** Changes the owner's plan. Requests that the active windows have counted stay counted. */
   async setPlan(name: string, plan: StoredPlan): Promise<Owner> {
+    this.plans.check(plan);
     return this.database.transaction('READ COMMITTED', async (transaction) => {
       const owner = await getOwner(transaction, name, 'lock');
       const changed = { ownerId: owner.id, owner: name, previousPlan: owner.plan, ...plan };

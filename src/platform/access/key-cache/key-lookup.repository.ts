@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type Access, limitsOf, type Plan } from '../../config/plans.js';
+import { type Access, Plans } from '../../config/plans.js';
 import { PipelinedStatements } from '../../database/pipelining/pipelined-statements.js';
 import type { KeyState } from '../../http/request/caller.js';
 
@@ -13,12 +13,12 @@ const FIND_BY_HASH = `
 
 type Limit = number | null;
 type OfKey = [bigint, number, Date | null, boolean, Access];
-type Columns = [bigint, bigint, string, Plan, Limit, Limit, ...OfKey];
+type Columns = [bigint, bigint, string, string, Limit, Limit, ...OfKey];
 
-function toKey(columns: Columns): KeyState {
+function toKey(columns: Columns, plans: Plans): KeyState {
   const [keyId, ownerId, owner, plan, limitPerMinute, limitPerDay, ...ofKey] = columns;
   const [firstKeyId, unbanCount, expiresAt, revoked, access] = ofKey;
-  const limits = limitsOf({ plan, limitPerMinute, limitPerDay });
+  const limits = plans.getLimits({ plan, limitPerMinute, limitPerDay });
   const expiresAtMs = expiresAt === null ? undefined : expiresAt.getTime();
   const state = { firstKeyId, unbanCount, expiresAtMs, revoked, access };
   return { keyId, ownerId, owner, plan, limits, ...state };
@@ -27,11 +27,18 @@ function toKey(columns: Columns): KeyState {
 /** The query on API keys for serving requests. */
 @Injectable()
 export class KeyLookupRepository {
-  constructor(private readonly statements: PipelinedStatements) {}
+  constructor(
+    private readonly statements: PipelinedStatements,
+    private readonly plans: Plans,
+  ) {}
 
-  /** Returns the state of the API key with this SHA-256 in hex, or null if it does not exist. */
+  /**
+   * Returns the state of the API key with this SHA-256 in hex, or null if it does not exist.
+   *
+   * @throws Error if the store does not have the plan of its owner
+   */
   async findByHash(hash: string): Promise<KeyState | null> {
-    const [key] = await this.statements.read(FIND_BY_HASH, [hash], toKey);
-    return key ?? null;
+    const [columns] = await this.statements.read(FIND_BY_HASH, [hash], (row: Columns) => row);
+    return columns ? toKey(columns, this.plans) : null;
   }
 }

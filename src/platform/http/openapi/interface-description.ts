@@ -13,7 +13,7 @@ import {
 import { dump } from 'js-yaml';
 import { MAX_BODY_BYTES, MAX_BODY_VALUES } from '../../config/bounds.js';
 import { Clock } from '../../config/clock.js';
-import { PLAN_LIMITS } from '../../config/plans.js';
+import { Plans } from '../../config/plans.js';
 import type { Product } from '../../config/product.js';
 import { Settings } from '../../config/settings.js';
 import {
@@ -51,13 +51,16 @@ const CODE_DESCRIPTION =
 const API_KEY =
   'An API key that the operator of the service has issued. In a form, enter it without `Bearer`.';
 
-const PLANS = Object.entries(PLAN_LIMITS).map(([plan, limits]) => {
-  const numbers = limits && [limits.perMinute, limits.perDay].map((n) => n.toLocaleString('en-US'));
-  return `${plan.charAt(0).toUpperCase()}${plan.slice(1)} ${numbers?.join(' and ') ?? 'custom'}`;
-});
+function planTexts(plans: Plans): string[] {
+  return plans.list().map(([plan, limits]) => {
+    const numbers =
+      limits && [limits.perMinute, limits.perDay].map((n) => n.toLocaleString('en-US'));
+    return `${plan.charAt(0).toUpperCase()}${plan.slice(1)} ${numbers?.join(' and ') ?? 'custom'}`;
+  });
+}
 
 /** Returns the introduction in Markdown. A paragraph is one line, because Swagger UI shows line breaks. */
-const serviceDescription = ({ summary }: Product): string =>
+const serviceDescription = ({ summary }: Product, plans: Plans): string =>
   `
 ${summary}
 
@@ -65,7 +68,7 @@ Requests and responses are JSON in UTF-8, including errors. Identifiers are 64-b
 
 **Authentication:** Send the API key as \`Authorization: Bearer <API_KEY>\`. A read-only API key allows only GET, HEAD and OPTIONS.
 
-**Rate limits** of all API keys of an owner, per minute and per day: ${PLANS.join(', ')}. After a 429 or 503, wait \`Retry-After\` seconds, then retry with exponential backoff. An API key that keeps sending requests over its limit is temporarily banned.
+**Rate limits** of all API keys of an owner, per minute and per day: ${planTexts(plans).join(', ')}. After a 429 or 503, wait \`Retry-After\` seconds, then retry with exponential backoff. An API key that keeps sending requests over its limit is temporarily banned.
 
 **Pagination:** Request the URL in the \`Link\` header with \`rel="next"\` unchanged, until a response has none.
 
@@ -86,6 +89,7 @@ export class InterfaceDescription {
     private readonly settings: Settings,
     private readonly clock: Clock,
     private readonly versions: InterfaceVersions,
+    private readonly plans: Plans,
   ) {}
 
   /** Reads the decorators of all routes. @throws StartError for two operations with one id */
@@ -94,7 +98,7 @@ export class InterfaceDescription {
     const outline = new DocumentBuilder()
       .setOpenAPIVersion('3.0.3')
       .setTitle(product.title)
-      .setDescription(serviceDescription(product))
+      .setDescription(serviceDescription(product, this.plans))
       .setVersion(product.interfaceVersion)
       .setLicense('MIT', 'https://opensource.org/license/mit')
       .addBearerAuth({ type: 'http', bearerFormat: 'API key', description: API_KEY }, 'apiKey')

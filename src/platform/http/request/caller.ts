@@ -1,4 +1,4 @@
-import type { Access, Plan, PlanLimits } from '../../config/plans.js';
+import type { Access, PlanLimits } from '../../config/plans.js';
 
 /** Who sends a request: an API key and its owner. */
 export interface Caller {
@@ -6,7 +6,7 @@ export interface Caller {
   readonly ownerId: bigint;
   /** The owner's name, as operators gave it. */
   readonly owner: string;
-  readonly plan: Plan;
+  readonly plan: string;
   /** The id that all rotations of the API key share: that of the first one. For roles of an API key. */
   readonly firstKeyId: bigint;
 }
