@@ -6,7 +6,7 @@ import { Allow, IsObject, IsOptional, IsString, ValidateNested } from 'class-val
 import { parseJson } from '../../../src/platform/http/body/parse-json.js';
 import { IsInt64 } from '../../../src/platform/http/validation/property-rules.js';
 import { DtoValidationPipe } from '../../../src/platform/http/validation/dto-validation.pipe.js';
-import { NewItem } from './store/store.module.js';
+import { NewItem } from './store/item.entity.js';
 
 export interface Measured {
   cpuMs: number;

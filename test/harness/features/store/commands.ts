@@ -3,7 +3,7 @@ import type { CommandGroups } from '#platform';
 /** The commands of the store of the platform's tests. */
 export const COMMANDS: CommandGroups = {
   items: {
-    description: 'add items',
-    load: async () => (await import('./items.commands.js')).SeedItems,
+    description: 'add, import, update and export items',
+    load: async () => (await import('./items.commands.js')).ItemsCommands,
   },
 };

@@ -1,18 +1,37 @@
 import { Injectable } from '@nestjs/common';
+import { Option } from 'commander';
 import { EntityManager } from 'typeorm';
-import { AuditTrail, Command, countUpTo, queryRows, Terminal, YES_OPTION } from '#platform';
+import {
+  AuditTrail,
+  Command,
+  countUpTo,
+  type ExportOptions,
+  exportUsage,
+  type ImportOptions,
+  importUsage,
+  queryRows,
+  RowFiles,
+  Terminal,
+  type UpdateOptions,
+  updateUsage,
+  YES_OPTION,
+} from '#platform';
+import { Item, NewItem, STATUSES } from './item.entity.js';
 
 const INSERT = `
   INSERT INTO test_items (name, category_id, status)
   SELECT 'Name ' || n % 100, n % 12, (ARRAY['available', 'pending', 'sold'])[1 + n % 3]
     FROM generate_series(1, $1::int) AS n`;
 
+const ITEMS = { name: 'items', entity: Item, dto: NewItem };
+
 @Injectable()
-export class SeedItems {
+export class ItemsCommands {
   constructor(
     private readonly manager: EntityManager,
     private readonly terminal: Terminal,
     private readonly audit: AuditTrail,
+    private readonly files: RowFiles,
   ) {}
 
   @Command(
@@ -36,5 +55,22 @@ export class SeedItems {
   @Command('index', 'show the index of the items')
   index() {
     return Promise.resolve({ id: 1n, key: 'test_items_pkey' });
+  }
+
+  @Command('import', 'add the items of a file', importUsage(NewItem))
+  import(path: string, options: ImportOptions) {
+    return this.files.import(ITEMS, path, options);
+  }
+
+  @Command('update', 'change the items of a file', updateUsage(NewItem))
+  update(path: string, options: UpdateOptions) {
+    return this.files.update(ITEMS, path, options);
+  }
+
+  @Command('export', 'print all items', (command) =>
+    exportUsage(command.addOption(new Option('--status <status>', 'the status').choices(STATUSES))),
+  )
+  export({ status, ...options }: ExportOptions & { status?: Item['status'] }) {
+    return this.files.export(ITEMS, options, { status });
   }
 }

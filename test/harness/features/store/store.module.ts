@@ -2,6 +2,7 @@
 // deprecated one.
 import { Body, Controller, Get, Injectable, Module, Param, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiProperty } from '@nestjs/swagger';
+import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import {
   AdministrationModule,
   ApiErrors,
@@ -9,23 +10,22 @@ import {
   Caller,
   Deprecated,
   type FeatureError,
+  FilesModule,
   Idempotency,
   IdempotencyKey,
   IdempotencyModule,
-  INT64,
   Int64Pipe,
-  IsInt64,
   IsOneOf,
   IsOptionalMember,
-  IsText,
   PageCursor,
   PageQuery,
-  PipelinedStatements,
+  PipelinedRepository,
   ServiceError,
+  valuesOf,
 } from '#platform';
-import { SeedItems } from './items.commands.js';
+import { Item, NewItem, STATUSES } from './item.entity.js';
+import { ItemsCommands } from './items.commands.js';
 
-const STATUSES = ['available', 'pending', 'sold'];
 const ITEM_NOT_FOUND = {
   code: 'item_not_found',
   status: 404,
@@ -33,64 +33,36 @@ const ITEM_NOT_FOUND = {
 } as const satisfies FeatureError;
 const itemNotFound = () => new ServiceError(ITEM_NOT_FOUND);
 
-export class NewItem {
-  @IsText(1, 255)
-  name!: string;
-
-  @IsInt64()
-  categoryId!: bigint;
-
-  @IsOneOf(STATUSES)
-  status = 'available';
-}
-
-class Item extends NewItem {
-  @ApiProperty(INT64)
-  id!: bigint;
-}
-
 class ItemsQuery extends PageQuery {
+  @ApiProperty({ enumName: 'ItemStatus' })
   @IsOptionalMember()
   @IsOneOf(STATUSES)
-  status?: string;
+  status?: Item['status'];
 }
 
-const COLUMNS = 'id, name, category_id, status';
-const LIST = `SELECT ${COLUMNS} FROM test_items WHERE id > $1 ORDER BY id LIMIT $2`;
-const LIST_BY_STATUS = `
-  SELECT ${COLUMNS} FROM test_items
-   WHERE (status, id) > ($3, $1) AND (status, id) <= ($3, 9223372036854775807) ORDER BY status, id LIMIT $2`;
-const FIND = `SELECT ${COLUMNS} FROM test_items WHERE id = $1`;
-const INSERT = `INSERT INTO test_items (name, category_id, status) VALUES ($1, $2, $3) RETURNING ${COLUMNS}`;
+const OF_STATUS = `
+  WHERE (status, id) > ($3, $1) AND (status, id) <= ($3, 9223372036854775807)
+  ORDER BY status, id LIMIT $2`;
 const BY_ID = new PageCursor('bigint');
-
-type Columns = [id: bigint, name: string, categoryId: bigint, status: string];
-const toItem = ([id, name, categoryId, status]: Columns): Item => ({
-  id,
-  name,
-  categoryId,
-  status,
-});
 
 @Injectable()
 class ItemsRepository {
-  constructor(private readonly statements: PipelinedStatements) {}
+  constructor(@InjectRepository(Item) private readonly items: PipelinedRepository<Item>) {}
 
-  list(afterId: bigint, limit: number, status?: string): Promise<Item[]> {
+  list(afterId: bigint, limit: number, status?: Item['status']): Promise<Item[]> {
     return status === undefined
-      ? this.statements.read(LIST, [afterId, limit], toItem)
-      : this.statements.read(LIST_BY_STATUS, [afterId, limit, status], toItem);
+      ? this.items.selectRows('WHERE id > $1 ORDER BY id LIMIT $2', [afterId, limit])
+      : this.items.selectRows(OF_STATUS, [afterId, limit, status]);
   }
 
   async get(id: bigint): Promise<Item> {
-    const [item] = await this.statements.read(FIND, [id], toItem);
+    const [item] = await this.items.selectRows('WHERE id = $1', [id]);
     if (!item) throw itemNotFound();
     return item;
   }
 
-  async insert({ name, categoryId, status }: NewItem): Promise<Item> {
-    const [item] = await this.statements.insert(INSERT, [name, categoryId, status], toItem);
-    return item as Item;
+  insert(item: NewItem, keyId: bigint): Promise<Item> {
+    return this.items.insertRow(Object.assign({}, item, { createdByKeyId: keyId }));
   }
 }
 
@@ -114,12 +86,12 @@ class ItemsController {
   @ApiCreatedResponse({ type: Item, description: 'The item.' })
   create(
     @Body() item: NewItem,
-    @Caller() { ownerId }: Caller,
+    @Caller() { keyId, ownerId }: Caller,
     @IdempotencyKey() key?: IdempotencyKey,
   ): Promise<Item> {
-    if (key === undefined) return this.items.insert(item);
-    const request = { ownerId, key, operation: 'createItem', content: item };
-    return this.idempotency.once(request, () => this.items.insert(item));
+    if (key === undefined) return this.items.insert(item, keyId);
+    const request = { ownerId, key, operation: 'createItem', content: valuesOf(item) };
+    return this.idempotency.once(request, () => this.items.insert(item, keyId));
   }
 
   @Get(':itemId')
@@ -137,9 +109,9 @@ class ItemsController {
 }
 
 @Module({
-  imports: [AdministrationModule, IdempotencyModule],
+  imports: [TypeOrmModule.forFeature([Item]), AdministrationModule, FilesModule, IdempotencyModule],
   controllers: [ItemsController],
-  providers: [ItemsRepository, SeedItems],
+  providers: [ItemsRepository, ItemsCommands],
 })
 export class StoreModule {}
 export default [StoreModule];

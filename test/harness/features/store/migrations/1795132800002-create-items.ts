@@ -7,7 +7,8 @@ export class CreateItems1795132800002 implements MigrationInterface {
         id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         name        text   NOT NULL CONSTRAINT test_items_name_check CHECK (char_length(name) BETWEEN 1 AND 255),
         category_id bigint NOT NULL,
-        status      text   NOT NULL COLLATE "C"
+        status      text   NOT NULL COLLATE "C",
+        created_by_key_id bigint
       )`);
     await runner.query('CREATE INDEX test_items_status_id_idx ON test_items (status, id)');
   }
