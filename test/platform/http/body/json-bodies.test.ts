@@ -1,19 +1,23 @@
 import { gzipSync } from 'node:zlib';
-import type { ApiResponse } from '../harness/http/client.js';
-import { expectError } from '../harness/http/error-response.js';
-import { RawConnection, type RawResponse, requestHead } from '../harness/http/raw-connection.js';
-import { useStore } from '../harness/http/store.js';
+import type { ApiResponse } from '../../../harness/http/client.js';
+import { expectError } from '../../../harness/http/error-response.js';
+import {
+  RawConnection,
+  type RawResponse,
+  requestHead,
+} from '../../../harness/http/raw-connection.js';
+import { useStore } from '../../../harness/http/store.js';
 
 const MAX_BYTES = 102_400;
-const PET = '{"name":"Frank","categoryId":7}';
+const ITEM = '{"name":"Frank","categoryId":7}';
 
-const store = useStore({ app: true });
+const store = useStore();
 
-const petOf = (bytes: number): string => `${PET.slice(0, -1)}${' '.repeat(bytes - PET.length)}}`;
+const itemOf = (bytes: number): string => `${ITEM.slice(0, -1)}${' '.repeat(bytes - ITEM.length)}}`;
 
 /** Posts a body with these headers only. */
 function post(body: string | Buffer, headers: Record<string, string>): Promise<ApiResponse> {
-  return store.api.send('/v1/pets', { method: 'POST', headers, body });
+  return store.api.send('/v1/items', { method: 'POST', headers, body });
 }
 
 const postJson = (body: string | Buffer, headers: Record<string, string> = {}) =>
@@ -26,7 +30,7 @@ const postChunked = (body: string | Buffer, headers: Record<string, string> = {}
 /** Writes a request whose body is not sent or is incomplete. Returns the response. */
 function sendHead(header: string, body = ''): Promise<RawResponse> {
   const type = 'Content-Type: application/json';
-  const head = requestHead('POST /v1/pets', store.owner.key, type, header);
+  const head = requestHead('POST /v1/items', store.owner.key, type, header);
   return RawConnection.exchange(store.service, head + body);
 }
 
@@ -49,10 +53,10 @@ function expectMalformed(response: ApiResponse, reason: string): void {
 }
 
 /** A body with these bytes in its name. */
-const petNamed = (...inName: number[]): Buffer =>
+const itemNamed = (...inName: number[]): Buffer =>
   Buffer.from(`{"name":"Frank${String.fromCharCode(...inName)}","categoryId":7}`, 'latin1');
 
-describe('POST /v1/pets › Content-Type', () => {
+describe('POST /v1/items › Content-Type', () => {
   it.each([
     '',
     ';',
@@ -69,7 +73,7 @@ describe('POST /v1/pets › Content-Type', () => {
     '; version=1',
   ])('201 when it is application/json%s, in any case', async (parameters) => {
     for (const type of ['application/json', 'APPLICATION/JSON', 'Application/Json']) {
-      expect((await post(PET, { 'Content-Type': type + parameters })).status).toBe(201);
+      expect((await post(ITEM, { 'Content-Type': type + parameters })).status).toBe(201);
     }
   });
 
@@ -95,7 +99,7 @@ describe('POST /v1/pets › Content-Type', () => {
     'application /json',
     'application/json text/plain',
   ])('415 when it is "%s"', async (type) => {
-    expectUnsupported(await post(PET, { 'Content-Type': type }));
+    expectUnsupported(await post(ITEM, { 'Content-Type': type }));
   });
 
   it.each([
@@ -115,26 +119,26 @@ describe('POST /v1/pets › Content-Type', () => {
     'version=1 2',
     '=1',
   ])('415 when it is application/json; %s', async (parameters) => {
-    expectUnsupported(await post(PET, { 'Content-Type': `application/json; ${parameters}` }));
+    expectUnsupported(await post(ITEM, { 'Content-Type': `application/json; ${parameters}` }));
   });
 
   it('415 when there is none, and when it is made to be hard to read', async () => {
-    expectUnsupported(await post(PET, {}));
+    expectUnsupported(await post(ITEM, {}));
     const type = `application/json${'; \t'.repeat(2_500)}x`;
-    expectUnsupported(await post(PET, { 'Content-Type': type }));
+    expectUnsupported(await post(ITEM, { 'Content-Type': type }));
   });
 });
 
-describe('POST /v1/pets › Content-Encoding', () => {
+describe('POST /v1/items › Content-Encoding', () => {
   it.each(['identity', 'Identity', ''])('201 when it is "%s"', async (coding) => {
-    expect((await postJson(PET, { 'Content-Encoding': coding })).status).toBe(201);
-    expect((await postChunked(PET, { 'Content-Encoding': coding })).status).toBe(201);
+    expect((await postJson(ITEM, { 'Content-Encoding': coding })).status).toBe(201);
+    expect((await postChunked(ITEM, { 'Content-Encoding': coding })).status).toBe(201);
   });
 
   it.each(['gzip', 'br', 'deflate', 'zstd', 'identity, gzip', 'identity, identity', 'constructor'])(
     '415 with Accept-Encoding: identity when it is %s',
     async (coding) => {
-      for (const body of [PET, gzipSync(PET)]) {
+      for (const body of [ITEM, gzipSync(ITEM)]) {
         const response = await postJson(body, { 'Content-Encoding': coding });
         expectUnsupported(response, 'identity');
       }
@@ -142,17 +146,17 @@ describe('POST /v1/pets › Content-Encoding', () => {
   );
 });
 
-describe('POST /v1/pets › size', () => {
+describe('POST /v1/items › size', () => {
   it('201 with 102,400 bytes', async () => {
-    expect(Buffer.byteLength(petOf(MAX_BYTES))).toBe(MAX_BYTES);
+    expect(Buffer.byteLength(itemOf(MAX_BYTES))).toBe(MAX_BYTES);
 
-    expect((await postJson(petOf(MAX_BYTES))).status).toBe(201);
-    expect((await postChunked(petOf(MAX_BYTES))).status).toBe(201);
+    expect((await postJson(itemOf(MAX_BYTES))).status).toBe(201);
+    expect((await postChunked(itemOf(MAX_BYTES))).status).toBe(201);
   });
 
   it.each([MAX_BYTES + 1, 500_000])('413 with %i bytes', async (bytes) => {
-    expectTooLarge(await postJson(petOf(bytes)));
-    expectTooLarge(await postChunked(petOf(bytes)));
+    expectTooLarge(await postJson(itemOf(bytes)));
+    expectTooLarge(await postChunked(itemOf(bytes)));
   });
 
   const CHUNK = `${(MAX_BYTES / 2).toString(16)}\r\n${' '.repeat(MAX_BYTES / 2)}\r\n`;
@@ -166,19 +170,19 @@ describe('POST /v1/pets › size', () => {
   });
 });
 
-describe('POST /v1/pets › JSON', () => {
+describe('POST /v1/items › JSON', () => {
   it.each([
     ' \n',
-    PET.slice(0, -1),
-    `${PET}{}`,
-    `${PET},`,
-    `${PET}// a cat`,
-    `\v${PET}`,
+    ITEM.slice(0, -1),
+    `${ITEM}{}`,
+    `${ITEM},`,
+    `${ITEM}// a cat`,
+    `\v${ITEM}`,
     '{"name":"Frank","categoryId":7,}',
     '{"name":"Frank","categoryId":7e0,}',
     "{'name':'Frank','categoryId':7}",
     '{name:"Frank",categoryId:7}',
-    `\u00a0${PET}`,
+    `\u00a0${ITEM}`,
     '{"name":"Fr\nank","categoryId":7}',
     '{"name":"Fr\0ank","categoryId":7}',
     '{"name":"\\x46rank","categoryId":7}',
@@ -187,25 +191,25 @@ describe('POST /v1/pets › JSON', () => {
     '{"name":"Frank","categoryId":undefined}',
     'name=Frank&categoryId=7',
     '{"name":"","categoryId":null',
-    Buffer.from(PET, 'utf16le'),
+    Buffer.from(ITEM, 'utf16le'),
   ])('400 malformed_json when it is %j', async (body) => {
     expectMalformed(await postJson(body), 'is not JSON from character \\d+ on');
   });
 
   it('400 malformed_json with the position of the error in up to 4,096 characters', async () => {
     for (const categoryId of ['7', '7e0', '9223372036854775807']) {
-      const pet = `{"name":"position 5","name":"","categoryId":${categoryId}`;
+      const item = `{"name":"position 5","name":"","categoryId":${categoryId}`;
       for (const [size, where] of [
         [4_096, ' from character 4096 on'],
         [4_097, ''],
         [MAX_BYTES, ''],
       ] as const) {
-        expectMalformed(await postJson(`${pet.padEnd(size - 1)}]`), `is not JSON${where}`);
+        expectMalformed(await postJson(`${item.padEnd(size - 1)}]`), `is not JSON${where}`);
       }
     }
   });
 
-  it.each(['', '{}', PET, '{"name":"Frank","categoryId":7e0}'])(
+  it.each(['', '{}', ITEM, '{"name":"Frank","categoryId":7e0}'])(
     '400 malformed_json when a byte order mark precedes "%s"',
     async (body) => {
       expectMalformed(await postJson(`\ufeff${body}`), 'begins with a byte order mark');
@@ -213,15 +217,15 @@ describe('POST /v1/pets › JSON', () => {
   );
 
   it.each([
-    ['a lone continuation byte', petNamed(0x80)],
-    ['a byte of no use', petNamed(0xff)],
-    ['Latin-1', petNamed(0xeb)],
-    ['cut short', petNamed(0xe2, 0x82)],
-    ['overlong', petNamed(0xc1, 0x81)],
-    ['an overlong NUL', petNamed(0xc0, 0x80)],
-    ['a surrogate', petNamed(0xed, 0xa0, 0xbd)],
-    ['a pair of surrogates', petNamed(0xed, 0xa0, 0xbd, 0xed, 0xb0, 0x88)],
-    ['past the last code point', petNamed(0xf4, 0x90, 0x80, 0x80)],
+    ['a lone continuation byte', itemNamed(0x80)],
+    ['a byte of no use', itemNamed(0xff)],
+    ['Latin-1', itemNamed(0xeb)],
+    ['cut short', itemNamed(0xe2, 0x82)],
+    ['overlong', itemNamed(0xc1, 0x81)],
+    ['an overlong NUL', itemNamed(0xc0, 0x80)],
+    ['a surrogate', itemNamed(0xed, 0xa0, 0xbd)],
+    ['a pair of surrogates', itemNamed(0xed, 0xa0, 0xbd, 0xed, 0xb0, 0x88)],
+    ['past the last code point', itemNamed(0xf4, 0x90, 0x80, 0x80)],
   ])('400 malformed_json when it is not UTF-8: %s', async (_what, body) => {
     expectMalformed(await postJson(body), 'is not JSON in UTF-8');
   });
@@ -262,11 +266,11 @@ describe('POST /v1/pets › JSON', () => {
     ['empty objects', (count: number) => `"x":[ ${repeated(count - 1, ' { } ')} ]`],
     ['objects', (count: number) => `"x":[${repeated((count - 1) / 2, '{"a":0}')}]`],
   ])('201 with 10,000 members and elements, 400 with 10,001: %s', async (_what, members) => {
-    const pet = PET.slice(0, -1);
+    const item = ITEM.slice(0, -1);
 
-    expect((await postJson(`${pet},"a":0,${members(9_997)}}`)).status).toBe(201);
+    expect((await postJson(`${item},"a":0,${members(9_997)}}`)).status).toBe(201);
     expectMalformed(
-      await postJson(`${pet},"a":0,"b":0,${members(9_997)}}`),
+      await postJson(`${item},"a":0,"b":0,${members(9_997)}}`),
       'has more than 10,000 members and elements in total',
     );
   });
