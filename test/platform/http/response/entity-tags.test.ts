@@ -1,14 +1,13 @@
-import { ApiClient } from '../harness/http/client.js';
-import { createOwner } from '../harness/database/factories.js';
-import { useStore } from '../harness/http/store.js';
-import { createPets } from './animal.js';
+import { ApiClient } from '../../../harness/http/client.js';
+import { createItems, createOwner } from '../../../harness/database/factories.js';
+import { useStore } from '../../../harness/http/store.js';
 
-const store = useStore({ app: true });
+const store = useStore();
 let ids: string[];
 
 beforeEach(async () => {
-  await store.query('TRUNCATE pets RESTART IDENTITY CASCADE');
-  ids = await createPets(store.service.database, 4);
+  await store.query('TRUNCATE test_items RESTART IDENTITY CASCADE');
+  ids = await createItems(store.service.database, 4);
 });
 
 async function tagOf(path: string): Promise<string> {
@@ -21,14 +20,14 @@ const getIf = (path: string, ifNoneMatch: string | string[], method = 'GET') =>
   store.api.send(path, { method, headers: { 'If-None-Match': ifNoneMatch } });
 
 describe.each([
-  ['/v1/pets', '/v1/pets?limit=2'],
-  ['/v1/pets/{petId}', '/v1/pets/1'],
+  ['/v1/items', '/v1/items?limit=2'],
+  ['/v1/items/{itemId}', '/v1/items/1'],
 ])('GET %s', (_route, path) => {
   it('200 with a strong ETag that is the same for every caller while nothing changes', async () => {
     const tag = await tagOf(path);
     const other = new ApiClient(store.service, (await createOwner(store.service.database)).key);
     // The response does not contain this.
-    await store.query('UPDATE pets SET created_by_key_id = 77, created_at = now()');
+    await store.query('UPDATE test_items SET created_by_key_id = 77');
 
     expect(tag).toMatch(/^"[\w-]{20,}"$/);
     expect(await tagOf(path)).toBe(tag);
@@ -93,7 +92,7 @@ describe.each([
     expect(response.text).not.toBe('');
   });
 
-  it('200 with a different ETag after each change of the animal', async () => {
+  it('200 with a different ETag after each change of the item', async () => {
     const tags = [await tagOf(path)];
     for (const change of [
       `name = 'Other'`,
@@ -101,7 +100,7 @@ describe.each([
       'category_id = 9223372036854775806',
       `status = 'sold'`,
     ]) {
-      await store.query(`UPDATE pets SET ${change} WHERE id = 1`);
+      await store.query(`UPDATE test_items SET ${change} WHERE id = 1`);
 
       const { status, headers } = await getIf(path, tags.join(', '));
       expect(status).toBe(200);
@@ -111,34 +110,34 @@ describe.each([
   });
 });
 
-describe('GET /v1/pets', () => {
+describe('GET /v1/items', () => {
   it('200 with a different ETag when only the Link changes', async () => {
-    const path = '/v1/pets?limit=4';
+    const path = '/v1/items?limit=4';
     const alone = await store.api.get(path);
-    await createPets(store.service.database, 1);
+    await createItems(store.service.database, 1);
     const followed = await getIf(path, alone.headers.etag!);
 
     expect([followed.status, followed.text]).toEqual([200, alone.text]);
     expect(followed.headers.etag).not.toBe(alone.headers.etag);
 
-    await store.query('DELETE FROM pets WHERE id > $1', [ids.at(-1)]);
+    await store.query('DELETE FROM test_items WHERE id > $1', [ids.at(-1)]);
     expect(await tagOf(path)).toBe(alone.headers.etag);
   });
 
   it('304 while an empty page stays empty, then 200', async () => {
-    const path = '/v1/pets?status=sold';
+    const path = '/v1/items?status=sold';
     const tag = await tagOf(path);
     expect((await getIf(path, tag)).status).toBe(304);
 
-    await createPets(store.service.database, 1, () => 'sold');
+    await createItems(store.service.database, 1, () => 'sold');
     expect((await getIf(path, tag)).status).toBe(200);
   });
 });
 
 it.each([
-  [400, 'GET', '/v1/pets?limit=0'],
-  [404, 'GET', '/v1/pets/999999999'],
-  [201, 'POST', '/v1/pets'],
+  [400, 'GET', '/v1/items?limit=0'],
+  [404, 'GET', '/v1/items/999999999'],
+  [201, 'POST', '/v1/items'],
 ])('%i, not 304, for %s %s with If-None-Match: *', async (status, method, path) => {
   const headers = { 'Content-Type': 'application/json', 'If-None-Match': '*' };
   const body = method === 'POST' ? '{"name":"Frank","categoryId":7}' : undefined;
