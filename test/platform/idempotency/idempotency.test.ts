@@ -1,12 +1,11 @@
-import { createHash } from 'node:crypto';
-import { type ApiResponse, ApiClient } from '../harness/http/client.js';
-import { type DatabaseLock, holdAfter, holdTable } from '../harness/database/database-lock.js';
-import { expectError, expectRateLimitHeaders } from '../harness/http/error-response.js';
-import { createKey, createOwner, type TestOwner } from '../harness/database/factories.js';
-import { Relay } from '../harness/database/relay.js';
-import { useStore } from '../harness/http/store.js';
-import { until } from '../harness/run/until.js';
-import { startService } from '../harness/service/service.js';
+import { type ApiResponse, ApiClient } from '../../harness/http/client.js';
+import { type DatabaseLock, holdAfter, holdTable } from '../../harness/database/database-lock.js';
+import { expectError, expectRateLimitHeaders } from '../../harness/http/error-response.js';
+import { createKey, createOwner, type TestOwner } from '../../harness/database/factories.js';
+import { Relay } from '../../harness/database/relay.js';
+import { useStore } from '../../harness/http/store.js';
+import { until } from '../../harness/run/until.js';
+import { startService } from '../../harness/service/service.js';
 
 const DAY_MS = 86_400_000;
 const FRANK = { name: 'Frank', categoryId: 7 };
@@ -14,7 +13,7 @@ const PATIENT = { DATABASE_STATEMENT_TIMEOUT_SECONDS: '10', DATABASE_LOCK_TIMEOU
 const INSERT = `INSERT INTO idempotency_keys
                 SELECT $1, number, decode(repeat('00', 32), 'hex'), '{}', $2 FROM generate_series(1, $3) AS number`;
 
-const store = useStore({ app: true, env: PATIENT });
+const store = useStore({ env: PATIENT });
 let replica: { url: string };
 let owner: TestOwner;
 let api: ApiClient;
@@ -22,7 +21,7 @@ let api: ApiClient;
 let elsewhere: ApiClient;
 
 beforeAll(async () => {
-  replica = await startService({ app: true, database: store.database, env: PATIENT });
+  replica = await startService({ database: store.database, env: PATIENT });
 });
 // Idempotency keys belong to an owner. Each test has an owner of its own.
 beforeEach(async () => {
@@ -32,17 +31,17 @@ beforeEach(async () => {
 });
 
 const post = (client: ApiClient, body: unknown = FRANK, key = 'k'): Promise<ApiResponse> =>
-  client.post('/v1/pets', body, { 'Idempotency-Key': key });
+  client.post('/v1/items', body, { 'Idempotency-Key': key });
 
-/** Expects an owner to have this many animals and stored first responses. */
-async function expectStored(pets: number, responses: number): Promise<void> {
+/** Expects an owner to have this many items and stored first responses. */
+async function expectStored(items: number, responses: number): Promise<void> {
   const [row] = await store.query(
-    `SELECT (SELECT count(*)::int FROM pets JOIN api_keys AS key ON key.id = created_by_key_id
-              WHERE key.owner_id = $1) AS pets,
+    `SELECT (SELECT count(*)::int FROM test_items JOIN api_keys AS key ON key.id = created_by_key_id
+              WHERE key.owner_id = $1) AS items,
             (SELECT count(*)::int FROM idempotency_keys WHERE owner_id = $1) AS responses`,
     [owner.id],
   );
-  expect(row).toEqual({ pets, responses });
+  expect(row).toEqual({ items, responses });
 }
 
 function expectReplay(response: ApiResponse, first: ApiResponse): void {
@@ -76,26 +75,12 @@ async function whileInProgress(
   return response;
 }
 
-describe('POST /v1/pets with an Idempotency-Key', () => {
-  it('201 again to a retry of a request that the first release handled', async () => {
-    const first = await post(api);
-    const fingerprint = createHash('sha256')
-      .update('["createPet","Frank",{"int64":"7"},"available"]')
-      .digest();
-    const [row] = await store.query(
-      'UPDATE idempotency_keys SET fingerprint = $1 WHERE owner_id = $2 RETURNING 1',
-      [fingerprint, owner.id],
-    );
-    expect(row).toBeDefined();
-    expectReplay(await post(elsewhere, { ...FRANK, status: 'available' }), first);
-    expect((await post(api, { ...FRANK, status: 'sold' })).status).toBe(422);
-  });
-
+describe('POST /v1/items with an Idempotency-Key', () => {
   it('201 again, byte for byte, on every replica, and nothing is added', async () => {
     const category = '"categoryId":9223372036854775807';
     const first = await post(api, `{"name":"Zo\\u00eb \\u2028 🐈",${category}}`);
     expectFirst(first);
-    await store.query(`UPDATE pets SET name = 'Renamed' WHERE id = $1`, [first.json.id]);
+    await store.query(`UPDATE test_items SET name = 'Renamed' WHERE id = $1`, [first.json.id]);
     const { key } = await createKey(store.database, owner.id);
     for (const client of [api, elsewhere, new ApiClient(store.service, key)]) {
       expectReplay(await post(client, `{"name":"Zoë \u2028 🐈",${category}}`), first);
@@ -116,7 +101,7 @@ describe('POST /v1/pets with an Idempotency-Key', () => {
     ['the order of members', '{"status":"available","categoryId":7,"name":"Frank"}'],
     ['the notation of a number', '{"name":"Frank","categoryId":0.7e1}'],
     ['the notation of a letter and white space', ' {\n"name" : "\\u0046rank","categoryId":7.0 } '],
-    ['members that an animal does not have', '{"id":5,"x":[],"name":"Frank","categoryId":7}'],
+    ['members that an item does not have', '{"id":5,"x":[],"name":"Frank","categoryId":7}'],
     ['a member given twice', '{"name":"Max","name":"Frank","categoryId":7}'],
   ])('201 again whatever differs of %s', async (_what, body) => {
     const first = await post(api);
@@ -124,9 +109,9 @@ describe('POST /v1/pets with an Idempotency-Key', () => {
   });
 
   it('422 idempotency_key_reused for any difference, and nothing is added', async () => {
-    const pet = { name: 'Frank', categoryId: '9223372036854775806', status: 'available' };
+    const item = { name: 'Frank', categoryId: '9223372036854775806', status: 'available' };
     const bodyOf = (changes: object) =>
-      JSON.stringify({ ...pet, ...changes }).replace(/"(\d+)"/, '$1');
+      JSON.stringify({ ...item, ...changes }).replace(/"(\d+)"/, '$1');
     const first = await post(api, bodyOf({}));
     for (const changes of [
       { name: 'frank' },
@@ -145,7 +130,7 @@ describe('POST /v1/pets with an Idempotency-Key', () => {
     const other = await createOwner(store.database);
     expectFirst(await post(api));
     expectFirst(await post(api, FRANK, 'K'));
-    for (let time = 0; time < 2; time++) expectFirst(await api.post('/v1/pets', FRANK));
+    for (let time = 0; time < 2; time++) expectFirst(await api.post('/v1/items', FRANK));
     await expectStored(4, 2);
     expectFirst(await post(new ApiClient(store.service, other.key), { ...FRANK, name: 'Max' }));
   });
@@ -196,7 +181,7 @@ describe('POST /v1/pets with an Idempotency-Key', () => {
   });
 });
 
-describe('POST /v1/pets › the form of Idempotency-Key', () => {
+describe('POST /v1/items › the form of Idempotency-Key', () => {
   const VISIBLE = Array.from({ length: 94 }, (_, index) => String.fromCharCode(0x21 + index));
   const quoted = (text: string): string => `"${text.replace(/[\\"]/g, '\\$&')}"`;
 
@@ -248,7 +233,7 @@ describe('POST /v1/pets › the form of Idempotency-Key', () => {
   ])('400 with the name and the accepted values of the header when it is %j', async (value) => {
     const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': value };
     const body = JSON.stringify(FRANK);
-    const response = await api.send('/v1/pets', { method: 'POST', headers, body });
+    const response = await api.send('/v1/items', { method: 'POST', headers, body });
     expect(expectError(response, 400, 'invalid_request')).toBe(
       'Idempotency-Key must be 1 to 255 visible ASCII characters, bare or as a quoted string, and must be sent only once.',
     );
@@ -256,10 +241,10 @@ describe('POST /v1/pets › the form of Idempotency-Key', () => {
   });
 });
 
-describe('POST /v1/pets while the first request with its Idempotency-Key is in progress', () => {
+describe('POST /v1/items while the first request with its Idempotency-Key is in progress', () => {
   it('409 at once on every replica, 400 for an invalid body, and the first response afterwards', async () => {
     const first = await whileInProgress(
-      await holdTable(store.database, 'pets', 'ACCESS EXCLUSIVE'),
+      await holdTable(store.database, 'test_items', 'ACCESS EXCLUSIVE'),
       async () => {
         for (const client of [api, elsewhere]) {
           for (const body of [FRANK, { ...FRANK, categoryId: 8 }]) {
@@ -298,7 +283,7 @@ describe('POST /v1/pets while the first request with its Idempotency-Key is in p
     expectError(await post(api, FRANK, '1'), 422, 'idempotency_key_reused');
   });
 
-  it('one animal, and every response is 201 or 409, for 50 requests at once', async () => {
+  it('one item, and every response is 201 or 409, for 50 requests at once', async () => {
     const responses = await Promise.all(
       Array.from({ length: 50 }, (_, index) => post(index % 2 ? api : elsewhere)),
     );
@@ -312,11 +297,11 @@ describe('POST /v1/pets while the first request with its Idempotency-Key is in p
   });
 });
 
-describe('POST /v1/pets with an Idempotency-Key when the database fails', () => {
+describe('POST /v1/items with an Idempotency-Key when the database fails', () => {
   it('503, which is no replay, when the connection breaks at the COMMIT of one', async () => {
     const relay = await Relay.open(store.database.url);
     const env = { DATABASE_URL: relay.url };
-    const service = await startService({ app: true, database: store.database, env });
+    const service = await startService({ database: store.database, env });
     const client = new ApiClient(service, owner.key);
     const first = await post(client);
     const broken = post(client);
@@ -334,7 +319,7 @@ describe('POST /v1/pets with an Idempotency-Key when the database fails', () => 
     await service.close();
   });
 
-  it.each(['pets', 'idempotency_keys'])(
+  it.each(['test_items', 'idempotency_keys'])(
     '503 when the connection breaks as a row of %s is stored; nothing is, and a retry is the first',
     async (table) => {
       const lock = await holdTable(store.database, table, 'SHARE');
