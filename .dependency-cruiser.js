@@ -117,7 +117,7 @@ export default {
     rule(
       'no-queries-in-controllers',
       `${FEATURE}.+\\.controller\\.ts$`,
-      '^node_modules/(?:typeorm|pg|@nestjs/typeorm)/',
+      '(?:^|/)node_modules/(?:typeorm|pg|@nestjs/typeorm)/',
     ),
     // The files directly in src and in src/platform put the folders together.
     rule(
@@ -131,7 +131,7 @@ export default {
       name: 'cli-loads-no-http',
       severity: 'error',
       from: { path: '^src/cli/cli\\.module' },
-      to: { path: '^node_modules/(?:@nestjs/swagger|express)/', reachable: true },
+      to: { path: '(?:^|/)node_modules/(?:@nestjs/swagger|express)/', reachable: true },
     },
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
@@ -158,7 +158,7 @@ export default {
       to: {
         dependencyTypes: ['npm-dev'],
         dependencyTypesNot: ['type-only'],
-        pathNot: '^node_modules/@types/',
+        pathNot: '(?:^|/)node_modules/@types/',
       },
     },
     {

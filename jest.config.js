@@ -12,7 +12,8 @@ const COMMON = {
   globalSetup: '<rootDir>/test/harness/run/global-setup.mjs',
   globalTeardown: '<rootDir>/test/harness/run/global-teardown.mjs',
   transform: { '\\.(?:[jt]s|mjs)$': '@swc/jest' },
-  transformIgnorePatterns: [`/node_modules/(?!(?:${ES_MODULES})/)`],
+  // The last node_modules of the path counts: pnpm installs to node_modules/.pnpm/@nestjs+core@12.5.1/node_modules/@nestjs/core.
+  transformIgnorePatterns: [`/node_modules/(?!(?:${ES_MODULES})/|.*/node_modules/)`],
   moduleNameMapper: {
     // Tests in the process of the service load the sources, so that it is the same platform.
     '^#platform$': '<rootDir>/src/platform/index.ts',

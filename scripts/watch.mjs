@@ -1,5 +1,5 @@
 // @ts-check
-// Loaded into the Nest CLI by `npm run dev`, for two cases that it does not handle.
+// The Nest CLI of `npm run dev`, which gets the arguments, with two cases that it does not handle.
 import { subscribe } from 'node:diagnostics_channel';
 import { statSync, utimesSync } from 'node:fs';
 import { listFiles } from './build.mjs';
@@ -33,3 +33,6 @@ function saveAgain() {
 // A SIGTERM of end-with-parent.mjs during a restart ends only the old service, and the CLI starts a new one. So it is repeated.
 const { ppid } = process;
 setInterval(() => process.ppid === ppid || process.kill(process.pid, 'SIGTERM'), 2_000).unref();
+
+// Found as other packages are: in a workspace, it is not in the folder of the project.
+await import('@nestjs/cli/bin/nest.js');

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { Cli } from './harness/processes/command.js';
 import { type BuiltService, startBuiltService } from './harness/service/service.js';
+import { PACKAGES } from './harness/run/packages.js';
 
 // What a team does with a copy of the project (docs/upgrade.md).
 
@@ -69,7 +70,7 @@ class Copy {
 
   withPackages(): this {
     // Hard links, because packages of symbolic links would be those of the project.
-    execFileSync('cp', ['-al', join(ROOT, 'node_modules'), this.folder]);
+    execFileSync('cp', ['-al', PACKAGES, this.folder]);
     return this;
   }
 
@@ -162,9 +163,9 @@ if (!hasHistory)
   'a feature that was made on an earlier commit merges with this one without a conflict',
   async () => {
     // A package that is installed for other packages too.
-    const bytes = JSON.parse(
-      fs.readFileSync(join(ROOT, 'node_modules/bytes/package.json'), 'utf8'),
-    ) as { version: string };
+    const bytes = JSON.parse(fs.readFileSync(join(PACKAGES, 'bytes/package.json'), 'utf8')) as {
+      version: string;
+    };
     // The first commit whose AppModule passes the plans.
     const file = 'src/app.module.ts';
     const base = git('log', '--format=%H', '-S', 'plans: PLANS', '--', file).trim().slice(-40);

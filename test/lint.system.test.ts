@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { PACKAGES } from './harness/run/packages.js';
 
 const ROOT = join(__dirname, '..');
 const TIMESTAMP = /Declare the type 'timestamptz'\.$/;
@@ -15,7 +16,7 @@ function problemsIn(code: string): Problem[] {
   const { stdout, stderr } = spawnSync(
     process.execPath,
     [
-      join(ROOT, 'node_modules/eslint/bin/eslint.js'),
+      join(PACKAGES, 'eslint/bin/eslint.js'),
       '--format',
       'json',
       '--stdin',

@@ -8,6 +8,7 @@ import { Cli, OPERATOR, resultOf } from '../harness/processes/command.js';
 import { inheritedEnvironment } from '../harness/service/service.js';
 import { runInTerminal } from '../harness/processes/terminal.js';
 import { HANG_LIMIT_MS } from '../harness/run/until.js';
+import { PACKAGES } from '../harness/run/packages.js';
 
 const OLDEST = 'CreateStore1795132800000';
 
@@ -79,7 +80,7 @@ describe('a folder whose name is a pattern', () => {
 
   beforeAll(() => {
     cpSync(join(root, 'reports/team'), copy, { recursive: true });
-    symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+    symlinkSync(PACKAGES, join(copy, 'node_modules'));
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 

@@ -32,6 +32,7 @@ import {
   startBuiltService,
 } from '../harness/service/service.js';
 import { readProjectFile } from '../harness/stack/compose-file.js';
+import { PACKAGES } from '../harness/run/packages.js';
 
 // Every block of commands of a page is run here, word for word, or listed here with the reason. test/pets/pages.system.test.ts runs the
 // blocks that need the animals. Only the words in capitals that a page explains (REPOSITORY, DUMP) and passwords (…) are replaced.
@@ -150,7 +151,7 @@ afterEach(async () => {
     const npm = execFileSync('sh', ['-c', 'command -v npm'], { encoding: 'utf8' }).trim();
     // .ci/run runs `npm ci`.
     const PATH = pathWith({
-      npm: `[ "$1" = ci ] && exec ln -s ${ROOT}/node_modules node_modules\nexec ${npm} "$@"`,
+      npm: `[ "$1" = ci ] && exec ln -s ${PACKAGES} node_modules\nexec ${npm} "$@"`,
       pets: `exec node ${folder}/store/dist/cli/main.js "$@"`,
     });
     const shell = openShell(folder, { ...inheritedEnvironment(), PATH }, true);

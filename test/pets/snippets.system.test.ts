@@ -11,6 +11,7 @@ import { useStore } from '../harness/http/store.js';
 import { readProjectFile } from '../harness/stack/compose-file.js';
 import { createPets } from './animal.js';
 import { HANG_LIMIT_MS } from '../harness/run/until.js';
+import { PACKAGES } from '../harness/run/packages.js';
 
 // The snippets of docs/clients.md, word for word, and the client of examples/client.
 
@@ -37,7 +38,7 @@ const write = (name: string, code: string): void => writeFileSync(join(folder, n
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'pets-snippets-'));
   write('package.json', '{ "type": "module" }');
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  symlinkSync(PACKAGES, join(folder, 'node_modules'));
   write('store.js', javaScriptOf(block('ts', '// store.ts')));
   write('store.py', block('python', '# store.py'));
   write('list.js', javaScriptOf(block('ts', 'console.log(count)')));

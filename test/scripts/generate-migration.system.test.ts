@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { resultOf } from '../harness/processes/command.js';
 import { ProjectCopy } from '../harness/processes/project-copy.js';
 import { inheritedEnvironment } from '../harness/service/service.js';
+import { PACKAGES } from '../harness/run/packages.js';
 
 const ROOT = resolve(__dirname, '../..');
 const FOLDER = 'src/platform/database/migrations';
@@ -56,7 +57,7 @@ test('db generate › writes what was added to an entity, and then nothing', asy
 function expectForm(source: string): void {
   const file = join(ROOT, FOLDER, '1795132800000-create-store.ts');
   const run = (program: string, ...args: string[]) =>
-    execFileSync(process.execPath, [join(ROOT, 'node_modules', program), ...args], {
+    execFileSync(process.execPath, [join(PACKAGES, program), ...args], {
       cwd: ROOT,
       input: source,
       encoding: 'utf8',

