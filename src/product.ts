@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Product } from './platform/config/product.js';
 
 /**
@@ -16,4 +17,6 @@ export const PRODUCT: Product = {
   database: 'pets',
   metricsPrefix: 'pets_',
   redisPrefix: 'aas:',
+  folder: join(import.meta.dirname, '..'),
+  codeFolder: import.meta.dirname,
 };

@@ -78,7 +78,7 @@ export class DbCommands {
       );
       return { file: null };
     }
-    const number = await nextMigrationNumber(this.clock.now());
+    const number = await nextMigrationNumber(this.settings.database.codeFolder, this.clock.now());
     return { file: writeMigration(path, number, statements) };
   }
 

@@ -5,7 +5,7 @@ import { LinesError } from '../platform/commands/lines-error.js';
 import { printable } from '../platform/commands/printable.js';
 import { keyForms } from '../platform/config/key-forms.js';
 import { limitNameLookups } from '../platform/config/name-lookups.js';
-import { prepareEnvironment } from '../platform/config/text-file.js';
+import { prepareEnvironment } from '../platform/config/env-file.js';
 import { currentBuild } from '../platform/config/version.js';
 import { PRODUCT } from '../product.js';
 
@@ -46,7 +46,7 @@ export interface Features {
 /** Runs a command and prints a failure, as one line unless it is a list. Returns the exit code. */
 export async function run(args: readonly string[], features: Features): Promise<number> {
   try {
-    prepareEnvironment();
+    prepareEnvironment(PRODUCT.folder);
     limitNameLookups();
     const isHelp = args.length === 0 || args[0] === 'help';
     const words = isHelp ? args.slice(1) : [...args];
@@ -106,7 +106,7 @@ async function createProgram(
 
 /** Reads the commit, so it costs more than the help. */
 async function versionLine(): Promise<string> {
-  const { version, commit, commitDate } = await currentBuild();
+  const { version, commit, commitDate } = await currentBuild(PRODUCT.folder);
   return `${version} (commit ${commit}, ${commitDate})`;
 }
 

@@ -43,10 +43,15 @@ export type DatabaseSettings = Readonly<ReturnType<typeof readDatabaseSettings>>
   readonly progressLimitMs?: number;
 };
 
-export function readDatabaseSettings(read: EnvironmentReader, { name, database }: Product) {
+export function readDatabaseSettings(
+  read: EnvironmentReader,
+  { name, database, codeFolder }: Product,
+) {
   return {
     /** The embedded database and its superuser, and the start of the application name of connections. */
     name: database,
+    /** Is searched for the migrations of the features. */
+    codeFolder,
     /** Where root keeps a copy of PostgreSQL's programs. Every user may read it, only root writes to it. */
     programsFolder: `/var/cache/${name}`,
     /** undefined: the embedded server in `dataDir`. */

@@ -1,4 +1,4 @@
-/** The names of the product. The root passes them to the platform. */
+/** The names and the folders of the product. The root passes them to the platform. */
 export interface Product {
   /** In the folder that programs of the embedded database may share. */
   readonly name: string;
@@ -20,4 +20,8 @@ export interface Product {
   readonly metricsPrefix: string;
   /** The default of REDIS_PREFIX. */
   readonly redisPrefix: string;
+  /** The path of the folder with package.json, which has the version of the service, `.env` and `.git`. */
+  readonly folder: string;
+  /** The path of the folder with the code that runs. The folders `migrations` in it are searched. */
+  readonly codeFolder: string;
 }

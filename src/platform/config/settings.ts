@@ -4,6 +4,7 @@ import { type Environment, EnvironmentReader } from './environment-reader.js';
 import type { Product } from './product.js';
 import { readRedisSettings } from './redis-settings.js';
 import { readServerSettings } from './server-settings.js';
+import { readVersion } from './version.js';
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -21,8 +22,10 @@ function readLoggingSettings(read: EnvironmentReader, keyPrefix: string) {
   };
 }
 
-/** The validated settings, and the product. No other class reads environment variables. */
+/** The validated settings of the service, and the product. */
 export class Settings {
+  /** The version of the service. */
+  readonly version;
   readonly server;
   readonly database;
   /** undefined: the service counts requests in its own memory. */
@@ -40,6 +43,7 @@ export class Settings {
     environment: Environment = process.env,
   ) {
     const read = new EnvironmentReader(environment);
+    this.version = readVersion(product.folder);
     this.server = readServerSettings(read);
     this.database = readDatabaseSettings(read, product);
     this.redis = readRedisSettings(read, product.redisPrefix);

@@ -2,7 +2,7 @@ import { Controller, Get, Header, Req, Res, VERSION_NEUTRAL } from '@nestjs/comm
 import { ApiExcludeController } from '@nestjs/swagger';
 import { SkipThrottle } from '@nestjs/throttler';
 import { Public } from '../http/request/public.decorator.js';
-import { VERSION } from '../config/version.js';
+import { Settings } from '../config/settings.js';
 import type { Request, Response } from '../http/request/request.js';
 import { sendBody } from '../http/response/send-json.js';
 import { Readiness } from './readiness.js';
@@ -16,13 +16,17 @@ import { Readiness } from './readiness.js';
 @ApiExcludeController()
 @Controller({ path: 'health', version: VERSION_NEUTRAL })
 export class HealthController {
-  constructor(private readonly readiness: Readiness) {}
+  constructor(
+    private readonly readiness: Readiness,
+    private readonly settings: Settings,
+  ) {}
 
   /** Queries no other component: restarting the replica would not fix the database. */
   @Get('live')
   @Header('Cache-Control', 'no-store')
   live(@Req() request: Request, @Res() response: Response): void {
-    sendBody(request, response, JSON.stringify({ status: 'ok', version: VERSION }));
+    const { version } = this.settings;
+    sendBody(request, response, JSON.stringify({ status: 'ok', version }));
   }
 
   @Get('ready')
@@ -30,6 +34,7 @@ export class HealthController {
   async ready(@Req() request: Request, @Res() response: Response): Promise<void> {
     const report = await this.readiness.report();
     if (report.status === 'unavailable') response.status(503);
-    sendBody(request, response, JSON.stringify({ ...report, version: VERSION }));
+    const { version } = this.settings;
+    sendBody(request, response, JSON.stringify({ ...report, version }));
   }
 }

@@ -8,7 +8,7 @@ import type { Product } from '../config/product.js';
 import type { ServerSettings } from '../config/server-settings.js';
 import { Settings } from '../config/settings.js';
 import { nextSignal, onStopSignal } from '../config/stop-signals.js';
-import { prepareEnvironment } from '../config/text-file.js';
+import { prepareEnvironment } from '../config/env-file.js';
 import { locateDatabase } from '../database/database-location.js';
 import { StartError } from '../errors/start-error.js';
 import { createLog, type Log } from '../logging/logger.js';
@@ -40,7 +40,7 @@ export async function runProcess(product: Product, loadRoot: () => Promise<Type>
  * @throws StartError when an operator can fix what prevents the start
  */
 export async function runService(product: Product, loadRoot: () => Promise<Type>): Promise<void> {
-  prepareEnvironment();
+  prepareEnvironment(product.folder);
   limitNameLookups();
   const settings = new Settings(product);
   const log = await createLog(settings.logging);
@@ -96,7 +96,7 @@ async function serve(
   await using _app = atEnd(() =>
     shutdown.closeApp(app, stopSignal.reason as string | undefined, secondSignal, logger),
   );
-  const metrics = await listeners.listenForMetrics(app, settings.server, log);
+  const metrics = await listeners.listenForMetrics(app, settings, log);
   await using _metrics = atEnd(() => listeners.closeListener(metrics));
   await listeners.listenForRequests(app, settings.server, log);
   await listeners.announce(app, metrics, objects, log);

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import type { ServerSettings } from '../config/server-settings.js';
+import type { Settings } from '../config/settings.js';
 import { currentBuild } from '../config/version.js';
 import { DemoKey } from '../http/openapi/demo-key.js';
 import { StartError } from '../errors/start-error.js';
@@ -52,11 +53,11 @@ export async function listenForRequests(
  */
 export async function listenForMetrics(
   app: NestExpressApplication,
-  { metricsPort, metricsHost }: ServerSettings,
+  { server: { metricsPort, metricsHost }, product }: Settings,
   { logger, droppedLines }: Log,
 ): Promise<Server> {
   const metrics = app.get(ServiceMetrics);
-  metrics.observeProcess(droppedLines, await currentBuild());
+  metrics.observeProcess(droppedLines, await currentBuild(product.folder));
   const server = createMetricsServer(() => metrics.text(), logger);
   if (metricsPort !== undefined) await listen(server, 'METRICS_', metricsPort, metricsHost);
   logFailures(server, logger);
@@ -76,7 +77,7 @@ export async function announce(
     {
       address,
       metrics: metrics.listening ? addressOf(metrics) : undefined,
-      ...(await currentBuild()),
+      ...(await currentBuild(settings.product.folder)),
       node: process.version,
       database: database.description,
       redis: settings.redis?.urls.map((url) => new URL(url).host).join() ?? 'none',

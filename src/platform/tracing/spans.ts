@@ -6,10 +6,9 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
-import { VERSION } from '../config/version.js';
 import { describeCause } from '../logging/error-details.js';
 
-const tracer = trace.getTracer('platform', VERSION);
+const tracer = trace.getTracer('platform');
 
 /**
  * The instrumentations of drivers create no spans in this context: it has the key that

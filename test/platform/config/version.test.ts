@@ -28,9 +28,9 @@ test('a start in a checkout runs git once, and does not wait for it', () => {
     const start = `
       import { writeFileSync } from 'node:fs';
       import { currentBuild } from './src/platform/config/version.js';
-      const builds = [currentBuild(), currentBuild()];
+      const builds = [currentBuild('.'), currentBuild('.')];
       writeFileSync('go', '');
-      console.log(JSON.stringify([...await Promise.all(builds), await currentBuild()]));`;
+      console.log(JSON.stringify([...await Promise.all(builds), await currentBuild('.')]));`;
     const printed = execFileSync(process.execPath, ['--input-type=module', '--eval', start], {
       cwd: root,
       env: { PATH: `${join(root, 'bin')}:${process.env['PATH']}` },

@@ -133,7 +133,7 @@ test('GET /metrics › build_info, the line `listening` and --version have the c
   const buildInfo = `^${PRODUCT.metricsPrefix}build_info\\{.*commit="unknown",commit_date="unknown"\\} 1$`;
   expect(text).toMatch(RegExp(buildInfo, 'm'));
   const image = { COMMIT: 'a'.repeat(40), COMMIT_DATE: '2026-11-27T10:00:00Z' };
-  expect(await currentBuild(image)).toMatchObject({
+  expect(await currentBuild('.', image)).toMatchObject({
     commit: 'a'.repeat(12),
     commitDate: '2026-11-27T10:00:00Z',
   });
@@ -141,7 +141,7 @@ test('GET /metrics › build_info, the line `listening` and --version have the c
     encoding: 'utf8',
   });
   if (status === 0 && existsSync('.git')) {
-    const { commit, commitDate } = await currentBuild({});
+    const { commit, commitDate } = await currentBuild('.', {});
     const [id, date] = stdout.trim().split(' ');
     expect(id?.startsWith(commit)).toBe(true);
     expect(commitDate).toBe(date);

@@ -100,7 +100,8 @@ export async function withDataSource<Result>(
   // One holds the lock, the other migrates.
   const own = { ...settings, poolSize: 2, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
   const common = dataSourceOptions(location.connection, own, 'migrations');
-  const dataSource = new DataSource({ ...common, migrations: await findMigrations(), ...options });
+  const migrations = await findMigrations(settings.codeFolder);
+  const dataSource = new DataSource({ ...common, migrations, ...options });
   await dataSource.initialize();
   try {
     return await work(dataSource);

@@ -5,9 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { All, Controller, Get, Header, Redirect, Req, Res, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { Public } from '../request/public.decorator.js';
-import type { Product } from '../../config/product.js';
 import { Settings } from '../../config/settings.js';
-import { VERSION } from '../../config/version.js';
 import type { Request, Response } from '../request/request.js';
 import { sendBody } from '../response/send-json.js';
 import { InterfaceVersions } from '../routing/interface-versions.js';
@@ -53,7 +51,7 @@ export class DocumentationController {
     response
       .type('html')
       .setHeader('Content-Security-Policy', `${CONTENT_SECURITY_POLICY}${targets}`);
-    sendBody(request, response, docsPage(this.settings.product, this.demoKey.for(request)));
+    sendBody(request, response, docsPage(this.settings, this.demoKey.for(request)));
   }
 
   @Get(REDIRECTS)
@@ -93,7 +91,7 @@ function compressed(name: string): Buffer {
 }
 
 /** Returns the page. Its URLs are relative to /docs, so that a proxy can add a path prefix. */
-function docsPage(product: Product, demoKey = ''): string {
+function docsPage({ product, version }: Settings, demoKey = ''): string {
   const escape = (text: string) => text.replace(/[&<>]/g, (char) => `&#${char.charCodeAt(0)};`);
   const title = escape(product.title);
   const command = escape(product.command);
@@ -109,7 +107,7 @@ function docsPage(product: Product, demoKey = ''): string {
   <link rel="stylesheet" href="docs/swagger-ui.css">
   <link rel="stylesheet" href="docs/page.css">
   <header class="swagger-ui"><div class="wrapper"><p class="pt3">${notice}</p></div></header>
-  <main id="swagger-ui" data-key="${demoKey}" data-release="${VERSION}"></main>
+  <main id="swagger-ui" data-key="${demoKey}" data-release="${version}"></main>
   <script src="docs/swagger-ui-bundle.js"></script>
   <script type="module" src="docs/start-swagger-ui.js"></script>
 </html>`;

@@ -1,4 +1,4 @@
-import { VERSION } from '../../../../src/platform/config/version.js';
+import { readVersion } from '../../../../src/platform/config/version.js';
 import { PRODUCT } from '../../../../src/product.js';
 import { Chromium, findChromium } from '../../../harness/processes/chromium.js';
 import { createItems, createOwner } from '../../../harness/database/factories.js';
@@ -99,7 +99,7 @@ const TEXTS = [
       `document.querySelector('.info .version').innerText.trim()`,
     );
     const { info } = (await Description.of(service)).document;
-    expect(version).toBe(`API ${info.version}, service ${VERSION}`);
+    expect(version).toBe(`API ${info.version}, service ${readVersion('.')}`);
     await browser.click('.auth-wrapper .authorize');
     await browser.waitFor('.auth-container');
     const dialog = await browser.evaluate(`document.querySelector('.auth-container').innerText`);
