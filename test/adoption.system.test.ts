@@ -181,7 +181,7 @@ if (!hasHistory)
       'src/app.module.ts',
       [
         'import { PetsModule }',
-        "import { SheltersModule } from './system/shelters/shelters.module.js';\nimport { PetsModule }",
+        "import { SheltersModule } from './shelters/shelters.module.js';\nimport { PetsModule }",
       ],
       ['imports: [', 'imports: [SheltersModule, '],
     );

@@ -294,6 +294,7 @@ test('npm test › leaves out *.system.test.ts and *.nightly.test.ts, which have
     return stdout
       .trim()
       .split('\n')
+      .filter((line) => line.endsWith('.ts'))
       .map((path) => relative(project!.folder, path).replaceAll('\\', '/'))
       .sort();
   };

@@ -22,7 +22,14 @@ export async function createProduct() {
   const programs = await compile('test/harness/programs', 'test/harness/programs');
   const project = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   project.imports = { '#platform': './src/platform/index.js' };
-  const team = new Map([...source, ...programs, ['package.json', JSON.stringify(project)]]);
+  // `db generate` loads it from a checkout.
+  const generator = 'scripts/generate-migration.mjs';
+  const team = new Map([
+    ...source,
+    ...programs,
+    [generator, readFileSync(join(ROOT, generator))],
+    ['package.json', JSON.stringify(project)],
+  ]);
   const product = new Map([
     ...team,
     ...(await compile('test/harness/features', 'test/harness/features')),
