@@ -1,6 +1,6 @@
 import { type FeatureError, ServiceError } from '#platform';
 
-/** The public messages, also used by the interface description. */
+/** The public messages, also used by the OpenAPI description. */
 export const CATEGORY_NOT_FOUND = 'No category has this identifier.';
 export const CATEGORY_NAME_TAKEN = 'A category with this name already exists.';
 export const IF_MATCH_REQUIRED = {

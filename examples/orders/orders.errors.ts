@@ -1,6 +1,6 @@
 import { ServiceError } from '#platform';
 
-// The public messages, also used by the interface description.
+// The public messages, also used by the OpenAPI description.
 export const ORDER_NOT_FOUND = 'You have no order with this identifier.';
 export const PET_SOLD = 'The animal is already sold.';
 

@@ -31,7 +31,7 @@ export class DemoModule implements OnApplicationBootstrap {
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
-    if (!this.location.embedded || this.location.use === 'command') return;
+    if (!this.location.embedded || this.location.processKind === 'command') return;
     const { file } = this.demoKey;
     await this.manager.transaction(async (transaction) => {
       if (await hasDemo(transaction)) return;

@@ -1,6 +1,6 @@
 import { type FeatureError, ServiceError } from '#platform';
 
-/** The code and the public message, also used by the interface description. */
+/** The code and the public message, also used by the OpenAPI description. */
 export const PET_NOT_FOUND = {
   code: 'pet_not_found',
   status: 404,

@@ -6,7 +6,7 @@ import { codeOfStatus, ERRORS } from './errors/catalogue.js';
 import { ServiceError, serviceUnavailable } from './errors/service-error.js';
 import { challengeOf } from './http/request/headers.js';
 import { responseOf } from './http/request/request.js';
-import { sendError } from './http/response/send-json.js';
+import { sendError } from './http/response/send-body.js';
 
 /** Codes that are errors of RFC 6750, section 3.1. Another 401 has a challenge without an error. */
 const BEARER_ERRORS = new Map([

@@ -52,7 +52,7 @@ export { Page } from './http/response/page.js';
 /** The sort order of a list: `new PageCursor('timestamp', 'bigint')`. It reads cursors and creates pages. */
 export { PageCursor } from './http/paging/page-cursor.js';
 
-// --- The interface description, in addition to the decorators of `@nestjs/swagger` -----------------
+// --- The OpenAPI description, in addition to the decorators of `@nestjs/swagger` -----------------
 
 /** The errors that an operation itself sends: `@ApiErrors(TOY_NOT_FOUND, { conflict: 'Sold.' })`. */
 export { ApiErrors } from './http/openapi/api.decorators.js';

@@ -13,7 +13,7 @@ import {
   type Response,
 } from './http/request/request.js';
 import type { ResponseObserver } from './http/response/response-observers.js';
-import { sendError } from './http/response/send-json.js';
+import { sendError } from './http/response/send-body.js';
 
 /**
  * Sheds requests when too many are in progress or the queue for the database is full: they get 503

@@ -11,7 +11,7 @@ import { HealthController } from './health/health.controller.js';
 import { Readiness } from './health/readiness.js';
 import { ArrivingBodies } from './http/body/arriving-bodies.js';
 import { DemoKey } from './http/openapi/demo-key.js';
-import { InterfaceDescription } from './http/openapi/interface-description.js';
+import { OpenApiDescription } from './http/openapi/openapi-description.js';
 import { PublicUrl } from './http/request/public-url.js';
 import { ResponseObservers, type ResponseObserver } from './http/response/response-observers.js';
 import { InterfaceVersions } from './http/routing/interface-versions.js';
@@ -30,7 +30,7 @@ import { RateLimitModule } from './rate-limit/rate-limit.module.js';
 /** Every module can inject these. */
 const EXPORTED = [
   DemoKey,
-  InterfaceDescription,
+  OpenApiDescription,
   InterfaceVersions,
   PublicUrl,
   Readiness,
@@ -45,8 +45,8 @@ const EXPORTED = [
     ClsModule,
     ScheduleModule.forRootAsync({
       inject: [DatabaseLocation],
-      useFactory: ({ use }: DatabaseLocation) => {
-        const isService = use === 'service';
+      useFactory: ({ processKind }: DatabaseLocation) => {
+        const isService = processKind === 'service';
         return { cronJobs: isService, intervals: isService, timeouts: isService };
       },
     }),

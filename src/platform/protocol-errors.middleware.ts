@@ -5,7 +5,7 @@ import type { ServiceError } from './errors/service-error.js';
 import { loggedAddress } from './http/request/address.js';
 import { ignoreInput } from './http/request/input.js';
 import type { NextFunction, Request, Response } from './http/request/request.js';
-import { sendError } from './http/response/send-json.js';
+import { sendError } from './http/response/send-body.js';
 import { MalformedMessages, violationOf } from './http/server/malformed-messages.js';
 import { LOGGER } from './logging/logger.js';
 import { PlanThrottlerGuard } from './rate-limit/plan-throttler.guard.js';

@@ -21,7 +21,7 @@ const PUBLISHED_CODES = [...SERVICE_CODES, PET_NOT_FOUND.code];
 
 const SUNSET_MS = Date.parse('2030-12-05T00:00:00Z');
 
-describe('the interface description', () => {
+describe('the OpenAPI description', () => {
   const env = { DATABASE_LOCK_TIMEOUT_SECONDS: '0.5', HEADERS_TIMEOUT_SECONDS: '2' };
   const store = useStore({ app: true, env });
   let service: TestService;
@@ -305,7 +305,7 @@ describe('the interface description', () => {
   });
 });
 
-describe('the interface description of another service', () => {
+describe('the OpenAPI description of another service', () => {
   const store = useStore({
     app: true,
     nowMs: SUNSET_MS - 1,
@@ -338,7 +338,7 @@ describe('the interface description of another service', () => {
   });
 });
 
-describe('the interface description of the routes of a feature', () => {
+describe('the OpenAPI description of the routes of a feature', () => {
   const store = useStore({ app: true, features: 'probes' });
   let description: Description;
 

@@ -24,10 +24,10 @@ const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'];
 const TIMEOUT = { min: 0.1, max: 60 };
 
 /**
- * What the process uses the database for. One service at most uses an embedded database, and any number of
- * commands, with or without a service.
+ * The kind of process. At most one service uses an embedded database, and any number of commands, with or
+ * without a service.
  */
-export type DatabaseUse = 'service' | 'command';
+export type ProcessKind = 'service' | 'command';
 
 /** Where the database is, as pg's configuration. */
 export interface ConnectionSettings extends SessionConfig {

@@ -2,9 +2,9 @@
 export interface Product {
   /** In the folder that programs of the embedded database may share. */
   readonly name: string;
-  /** The title of the interface description. */
+  /** The title of the OpenAPI description. */
   readonly title: string;
-  /** The first sentences of the interface description. */
+  /** The first sentences of the OpenAPI description. */
   readonly summary: string;
   /** The version of the interface. That of the service is in package.json. */
   readonly interfaceVersion: string;

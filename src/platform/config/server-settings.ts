@@ -30,7 +30,7 @@ export function readServerSettings(read: EnvironmentReader) {
     /** Express's `trust proxy`: the number of proxies, or their addresses. */
     trustProxy: trustProxy(read),
     corsOrigins: corsOrigins(read),
-    /** Whether the service serves the documentation and the interface description. */
+    /** Whether the service serves the documentation and the OpenAPI description. */
     docs: read.boolean('DOCS', true),
     headersTimeoutMs,
     requestTimeoutMs,

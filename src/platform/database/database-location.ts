@@ -2,13 +2,13 @@ import pg from 'pg';
 import type {
   ConnectionSettings,
   DatabaseSettings,
-  DatabaseUse,
+  ProcessKind,
 } from '../config/database-settings.js';
 
 /** Where the database is, and how to stop it. */
 export abstract class DatabaseLocation {
   /** A command uses the database without what belongs to the service: jobs, events, demo data. */
-  abstract readonly use: DatabaseUse;
+  abstract readonly processKind: ProcessKind;
   abstract readonly connection: ConnectionSettings;
   abstract readonly embedded: boolean;
   abstract readonly name: string;
@@ -26,7 +26,7 @@ export abstract class DatabaseLocation {
  */
 export async function locateDatabase(
   settings: DatabaseSettings,
-  use: DatabaseUse,
+  processKind: ProcessKind,
   signal?: AbortSignal,
 ): Promise<DatabaseLocation> {
   const { connection, dataDir } = settings;
@@ -35,13 +35,13 @@ export async function locateDatabase(
     const { host, port, database: name = '' } = new pg.Client(connection);
     const description = `${name} on ${host}:${port}`;
     const close = () => Promise.resolve();
-    return { use, connection, embedded: false, name, description, close };
+    return { processKind, connection, embedded: false, name, description, close };
   }
   // Loaded on demand: DATABASE_URL needs none of it.
   const { openEmbeddedDatabase } = await import('./embedded/embedded-postgres.js');
-  const database = await openEmbeddedDatabase(settings, use, signal);
+  const database = await openEmbeddedDatabase(settings, processKind, signal);
   return {
-    use,
+    processKind,
     connection: database.connection,
     embedded: true,
     name: settings.name,

@@ -26,8 +26,8 @@ const PROVIDERS = [
   imports: [
     TypeOrmModule.forRootAsync({
       inject: [DatabaseLocation, Settings],
-      useFactory: ({ connection, use }: DatabaseLocation, { database }: Settings) => ({
-        ...dataSourceOptions(connection, database, use === 'command' ? 'cli' : ''),
+      useFactory: ({ connection, processKind }: DatabaseLocation, { database }: Settings) => ({
+        ...dataSourceOptions(connection, database, processKind === 'command' ? 'cli' : ''),
         autoLoadEntities: true,
         // The process exits with one line if the server is unreachable. A supervisor restarts it.
         toRetry: () => false,

@@ -5,7 +5,7 @@ export interface FeatureError {
   readonly code: string;
   /** The HTTP status of the response. */
   readonly status: number;
-  /** When the service sends the error: the default message, also for the interface description. */
+  /** When the service sends the error: the default message, also for the OpenAPI description. */
   readonly when: string;
 }
 
@@ -26,7 +26,7 @@ export const payloadTooLargeMessage = (maxBytes: number) =>
   `The JSON is over ${maxBytes.toLocaleString('en-US')} bytes, or 256 HTTP chunks.`;
 
 /**
- * The errors of every service. Clients switch on the code. The interface description lists these and
+ * The errors of every service. Clients switch on the code. The OpenAPI description lists these and
  * those that routes declare.
  */
 export const ERRORS = {
@@ -89,7 +89,7 @@ export type ErrorCode = keyof typeof ERRORS;
 
 export const UNSUPPORTED_EXPECT = 'Unsupported Expect header. Only 100-continue is supported.';
 
-/** The codes that the interface description always lists. Features often send the others. */
+/** The codes that the OpenAPI description always lists. Features often send the others. */
 export const SERVICE_CODES = Object.keys(ERRORS).filter(
   (code) => !['forbidden', 'not_found', 'conflict', 'precondition_failed'].includes(code),
 );

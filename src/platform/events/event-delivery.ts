@@ -42,7 +42,7 @@ export class EventDelivery implements OnApplicationBootstrap, OnModuleDestroy {
 
   /** In the service only. It also delivers what commands publish. */
   onApplicationBootstrap(): void {
-    if (this.location.use === 'command') return;
+    if (this.location.processKind === 'command') return;
     this.running = this.events.handlers.map((handler) => this.deliverTo(handler));
   }
 

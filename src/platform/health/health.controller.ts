@@ -4,7 +4,7 @@ import { SkipThrottle } from '@nestjs/throttler';
 import { Public } from '../http/request/public.decorator.js';
 import { Settings } from '../config/settings.js';
 import type { Request, Response } from '../http/request/request.js';
-import { sendBody } from '../http/response/send-json.js';
+import { sendBody } from '../http/response/send-body.js';
 import { Readiness } from './readiness.js';
 
 /**

@@ -40,7 +40,7 @@ function keyOf(_data: unknown, context: ExecutionContext): IdempotencyKey | unde
 
 /**
  * Passes the `Idempotency-Key` to a handler, undefined without the header, and describes the header
- * in the interface description. With a key, the handler returns the result of `Idempotency.once`.
+ * in the OpenAPI description. With a key, the handler returns the result of `Idempotency.once`.
  */
 export const IdempotencyKey = createParamDecorator(keyOf, [
   (controller, name = '') =>

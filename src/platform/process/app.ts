@@ -14,7 +14,7 @@ import {
   DocumentationController,
   NoDocumentationController,
 } from '../http/openapi/documentation.controller.js';
-import { InterfaceDescription } from '../http/openapi/interface-description.js';
+import { OpenApiDescription } from '../http/openapi/openapi-description.js';
 import { PublicUrl } from '../http/request/public-url.js';
 import { currentRequestIds } from '../http/request/request-context.middleware.js';
 import { DEFAULT_VERSION } from '../http/routing/interface-versions.js';
@@ -68,7 +68,7 @@ export async function createApp(
     app.use((request: Request, response: Response, next: NextFunction) =>
       middleware.use(request, response, next),
     );
-    if (settings.server.docs) app.get(InterfaceDescription).read(app);
+    if (settings.server.docs) app.get(OpenApiDescription).read(app);
     return await app.init();
   } catch (error) {
     await app.close();

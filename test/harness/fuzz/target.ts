@@ -35,7 +35,7 @@ export interface FuzzRequest {
 /** The service, and checks that hold for all of its responses. */
 export class Target {
   private connection: RawConnection | undefined;
-  /** The request for the interface description is counted for the address. */
+  /** The request for the OpenAPI description is counted for the address. */
   private readonly remaining = new Map([[ADDRESS_LIMIT, ADDRESS_LIMIT - 1]]);
 
   private constructor(

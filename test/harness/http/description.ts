@@ -53,7 +53,7 @@ export interface Operation {
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch'];
 
-/** Looks into the interface description of a service. */
+/** Looks into the OpenAPI description of a service. */
 export class Description {
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- looked into by the tests
   constructor(readonly document: any) {}

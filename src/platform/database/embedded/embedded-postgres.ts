@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import type { DatabaseUse } from '../../config/database-settings.js';
+import type { ProcessKind } from '../../config/database-settings.js';
 import { clusterIn, type EmbeddedSettings, ensureCluster, Server } from './cluster.js';
 import { StartError } from '../../errors/start-error.js';
 import { lockServer } from './server-lock.js';
@@ -37,7 +37,7 @@ const LOCKED = 'another process is starting or stopping PostgreSQL';
  */
 export async function openEmbeddedDatabase(
   settings: EmbeddedSettings,
-  use: DatabaseUse,
+  processKind: ProcessKind,
   signal?: AbortSignal,
 ): Promise<EmbeddedDatabase> {
   const { dataDir } = settings;
@@ -46,7 +46,7 @@ export async function openEmbeddedDatabase(
     createFolder(dataDir);
     const path = realpathSync(dataDir);
     const programs = await ensureCluster({ ...settings, dataDir: path }, signal);
-    database = new EmbeddedDatabase(path, new Server(path, programs, settings.name), use);
+    database = new EmbeddedDatabase(path, new Server(path, programs, settings.name), processKind);
     await database.attach(signal);
     signal?.throwIfAborted();
     return database;
@@ -166,7 +166,7 @@ class EmbeddedDatabase {
   constructor(
     private readonly dataDir: string,
     private readonly server: Server,
-    private readonly use: DatabaseUse,
+    private readonly processKind: ProcessKind,
   ) {}
 
   get connection() {
@@ -262,12 +262,12 @@ class EmbeddedDatabase {
    * Returns the name of the owner if this process must wait.
    */
   private async own(): Promise<string | null> {
-    const { use, connection } = this;
+    const { processKind, connection } = this;
     const session = new Client({
       ...connection,
       // A session in the service's database would prevent dropping it.
       database: 'postgres',
-      application_name: `${use} ${process.pid} on ${hostname()}`,
+      application_name: `${processKind} ${process.pid} on ${hostname()}`,
       options: '-c default_transaction_read_only=off',
       connectionTimeoutMillis: TIMEOUT_MS,
       query_timeout: TIMEOUT_MS,
@@ -275,7 +275,7 @@ class EmbeddedDatabase {
     session.on('error', () => undefined);
     session.once('end', () => {
       // A command reports the failure of its own statement.
-      if (this.session !== session || use === 'command') return;
+      if (this.session !== session || processKind === 'command') return;
       throw new StartError('the embedded PostgreSQL has ended: start the service again');
     });
     await session.connect();
@@ -288,7 +288,7 @@ class EmbeddedDatabase {
         LOCK,
       );
       const isOwner = rows[0]?.isOwner;
-      if (!isOwner && use === 'service') return rows[0]?.owner ?? use;
+      if (!isOwner && processKind === 'service') return rows[0]?.owner ?? processKind;
       await session.query(`create database "${connection.database}"`).catch((error: unknown) => {
         // It exists (42P04), or another process creates it (23505).
         if (!hasCode(error, ['42P04', '23505'])) throw error;

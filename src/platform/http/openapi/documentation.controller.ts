@@ -7,10 +7,10 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import { Public } from '../request/public.decorator.js';
 import { Settings } from '../../config/settings.js';
 import type { Request, Response } from '../request/request.js';
-import { sendBody } from '../response/send-json.js';
+import { sendBody } from '../response/send-body.js';
 import { InterfaceVersions } from '../routing/interface-versions.js';
 import { DemoKey } from './demo-key.js';
-import { InterfaceDescription } from './interface-description.js';
+import { OpenApiDescription } from './openapi-description.js';
 
 const { resolve } = createRequire(import.meta.url);
 /** The files of the folder `browser`. The others are those of Swagger UI. */
@@ -25,7 +25,7 @@ const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; connect-src 'self'";
 
 /**
- * The interface description and Swagger UI. `SwaggerModule.setup()` would register handlers that no
+ * The OpenAPI description and Swagger UI. `SwaggerModule.setup()` would register handlers that no
  * guard counts or rejects. It sends its responses itself, so that an interceptor of a feature does not
  * wrap them.
  */
@@ -38,7 +38,7 @@ export class DocumentationController {
 
   constructor(
     private readonly settings: Settings,
-    private readonly description: InterfaceDescription,
+    private readonly description: OpenApiDescription,
     private readonly demoKey: DemoKey,
   ) {}
 

@@ -2,7 +2,7 @@ import type { HeaderObject, HeadersObject } from '@nestjs/swagger';
 import type { Product } from '../../config/product.js';
 import type { ErrorCode } from '../../errors/catalogue.js';
 
-// All headers of the interface. The interface description and CORS read them here.
+// All headers of the interface. The OpenAPI description and CORS read them here.
 
 /** Which responses have a header. */
 export type Occasion = 'always' | 'read' | 'page' | 'deprecated' | 'idempotent';
@@ -45,7 +45,7 @@ const RESPONSE_HEADERS: Record<string, Header> = {
   'Accept-Encoding': ['unsupported_media_type', 'The body was compressed.', 'identity'],
 };
 
-/** The headers of requests, as the interface description has them. */
+/** The headers of requests, as the OpenAPI description has them. */
 export const REQUEST_HEADERS = {
   idempotencyKey: inRequests(
     'Idempotency-Key',
@@ -67,7 +67,7 @@ export const HEADER_NAMES = {
 /** Returns the `WWW-Authenticate` of a request without an API key. */
 export const challengeOf = ({ realm }: Product): string => `Bearer realm="${realm}"`;
 
-/** Returns the components of the interface description that `headersOn` refers to. */
+/** Returns the components of the OpenAPI description that `headersOn` refers to. */
 export function headerComponents(product: Product): Record<string, HeaderObject> {
   const components = Object.entries(RESPONSE_HEADERS).map(([name, [on, description, example]]) => {
     const schema = { type: typeof example === 'string' ? 'string' : 'integer' };

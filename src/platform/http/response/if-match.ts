@@ -49,7 +49,7 @@ const describeHeader = applyDecorators(
 
 /**
  * Passes the `If-Match` of a request to a handler, undefined without the header, and describes the
- * header in the interface description. The service calls `check`. A malformed header gets 400. Other
+ * header in the OpenAPI description. The service calls `check`. A malformed header gets 400. Other
  * routes ignore the header.
  */
 export const IfMatch = createParamDecorator(

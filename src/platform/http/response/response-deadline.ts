@@ -3,7 +3,7 @@ import { Settings } from '../../config/settings.js';
 import { serviceUnavailable } from '../../errors/service-error.js';
 import type { Request } from '../request/request.js';
 import type { ResponseObserver } from './response-observers.js';
-import { sendError } from './send-json.js';
+import { sendError } from './send-body.js';
 
 /** Time for all work of the service except its waits for the database. */
 const MARGIN_MS = 500;

@@ -6,7 +6,7 @@ import { createExpressMessages } from './express-messages.js';
 import { MAX_HEAD_BYTES, MAX_HEADERS } from '../../config/bounds.js';
 import type { Settings } from '../../config/settings.js';
 import { ServiceError } from '../../errors/service-error.js';
-import { sendBody, sendError, sendNothing, sendNotModified } from '../response/send-json.js';
+import { sendBody, sendError, sendNothing, sendNotModified } from '../response/send-body.js';
 import { jsonText } from '../response/json-text.js';
 import type { NextPage } from '../response/page.js';
 import { ResponseObservers } from '../response/response-observers.js';

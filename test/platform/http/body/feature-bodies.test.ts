@@ -134,7 +134,7 @@ describe('a route with @BodyLimit()', () => {
     },
   );
 
-  it('the interface description has the limits of the route', async () => {
+  it('the OpenAPI description has the limits of the route', async () => {
     const { paths } = (await store.anonymous.get('/openapi.json')).json as unknown as Description;
     const text = (path: string) => JSON.stringify(paths[path]?.post.responses);
     expect(text('/imports')).toContain('"The JSON is over 1,000,000 bytes, or 256 HTTP chunks."');

@@ -75,9 +75,9 @@ Requests and responses are JSON in UTF-8, including errors. Identifiers are 64-b
 **Methods:** HEAD returns the same as GET without the body. OPTIONS returns 204 with \`Allow\`. Responses to the origins that the operator lists have \`Access-Control-Allow-Origin\` and \`Access-Control-Expose-Headers\`.
 `.trim();
 
-/** The interface description in OpenAPI 3.0. It omits an operation from its removal date on. */
+/** The OpenAPI description in OpenAPI 3.0. It omits an operation from its removal date on. */
 @Injectable()
-export class InterfaceDescription {
+export class OpenApiDescription {
   private routes!: OpenAPIObject;
   /** The ids of operations for which the feature declares none. */
   private readonly generatedIds = new Set<string>();
