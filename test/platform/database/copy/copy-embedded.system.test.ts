@@ -1,11 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Client } from 'pg';
-import { PRODUCT } from '../../src/product.js';
-import { findPostgresPrograms } from '../harness/database/postgres-programs.js';
-import { PostgresServer } from '../harness/database/postgres-server.js';
-import { ApiClient } from '../harness/http/client.js';
-import { Cli, resultOf } from '../harness/processes/command.js';
+import { PRODUCT } from '../../../../src/product.js';
+import { findPostgresPrograms } from '../../../harness/database/postgres-programs.js';
+import { PostgresServer } from '../../../harness/database/postgres-server.js';
+import { ApiClient } from '../../../harness/http/client.js';
+import { Cli, resultOf } from '../../../harness/processes/command.js';
 import {
   EmbeddedUser,
   makeCluster,
@@ -13,9 +11,9 @@ import {
   type Opened,
   processesOf,
   query,
-} from '../harness/processes/embedded-user.js';
-import { until } from '../harness/run/until.js';
-import { startBuiltService, startService, TEAM_MAIN } from '../harness/service/service.js';
+} from '../../../harness/processes/embedded-user.js';
+import { until } from '../../../harness/run/until.js';
+import { startBuiltService, startService } from '../../../harness/service/service.js';
 
 const programs = findPostgresPrograms();
 const COPY = ['db', 'copy-embedded'];
@@ -28,10 +26,10 @@ const MAX = 2n ** 63n - 1n;
  */
 const FEATURE = `
   create table a_visits (id serial primary key, owner_id bigint not null, buyer_id bigint references owners,
-    pet_id bigint not null references pets, label text generated always as ('pet ' || pet_id) stored);
+    item_id bigint not null references test_items, label text generated always as ('item ' || item_id) stored);
   create table b_sales (id serial primary key, seller bigint not null references owners);
   create table own_records (id serial primary key, owner_id bigint);
-  create function change() returns trigger as 'begin new.pet_id = -1; return new; end' language plpgsql;
+  create function change() returns trigger as 'begin new.item_id = -1; return new; end' language plpgsql;
   create trigger change before insert on a_visits for each row execute function change()`;
 
 // In this order: the last test copies.
@@ -62,37 +60,40 @@ const FEATURE = `
     return /^(?:Database: .+\n)?(.+)\n$/.exec(stderr)![1]!;
   }
   const unchanged = async () => {
-    const state = `select (select count(*)::int from owners) + (select count(*)::int from pets) as rows,
-      (select is_called from pets_id_seq) as used, (select json_agg(action) from operator_actions) as actions`;
+    const state = `select (select count(*)::int from owners) + (select count(*)::int from test_items) as rows,
+      (select is_called from own_records_id_seq) as used, (select json_agg(action) from operator_actions) as actions`;
     expect(await target.query(state)).toEqual([{ rows: 0, used: false, actions: ['db migrate'] }]);
   };
 
   beforeAll(async () => {
     dataDir = makeFolder();
     await makeCluster(dataDir);
-    const service = await startBuiltService({ DATA_DIR: dataDir }, TEAM_MAIN);
     const started = PostgresServer.create(programs!);
-    demoKey = readFileSync(join(dataDir, 'demo-key'), 'utf8').trim();
-    const animal = { name: 'By demo', categoryId: 1 };
-    expect((await new ApiClient(service, demoKey).post('/v1/pets', animal)).status).toBe(201);
     embedded = new Cli({ DATA_DIR: dataDir });
-    await service.stop();
     open();
     await opened;
     const run = async (command: string) =>
       (await embedded.runInHost(...command.split(' '), '--json')).json;
     await run('db migrate');
+    // As the service adds demo data.
+    demoKey = (await run('keys issue --owner demo --plan business')).key;
+    await source(
+      `update operator_actions set action = 'demo data added', details = '{"demoKeyId": 1, "isNewOwner": true}'
+        where action = 'keys issue'`,
+      `insert into test_items (name, category_id, status, created_by_key_id)
+       select 'By demo', 1, 'sold', 1 from generate_series(1, 7)`,
+    );
     const { id, key } = await run('keys issue --owner acme --plan pro');
     keys.push(key, (await run(`keys rotate ${id}`)).key);
     await run('keys issue --owner demo');
     await source(
-      `insert into pets (name, category_id, status, created_by_key_id) values
+      `insert into test_items (name, category_id, status, created_by_key_id) values
          (E'"O''Malley", \\\\N \\\\. =1+1\\r\\n\\t😀', ${MAX}, 'sold', ${id}), ('x', -${MAX} - 1, 'available', null)`,
       `insert into test_items (name, category_id, status) select 'n' || n, n, 'sold' from generate_series(1, 1000) n`,
       `insert into idempotency_keys select owner_id, 'k' || id, hash, '{}', now() from api_keys`,
       FEATURE,
       'alter table a_visits disable trigger change',
-      `insert into a_visits (owner_id, buyer_id, pet_id) values (2, 2, 8), (2, 1, 9), (1, 1, 9)`,
+      `insert into a_visits (owner_id, buyer_id, item_id) values (2, 2, 8), (2, 1, 9), (1, 1, 9)`,
       'insert into b_sales (seller) values (1), (2), (1)',
       'insert into own_records (owner_id) values (1)',
       // In the same microsecond as the demo owner.
@@ -127,9 +128,9 @@ const FEATURE = `
   });
 
   test('a row that the target rejects leaves it as it was', async () => {
-    await target.query(`alter table pets add constraint short check (name <> 'x')`);
+    await target.query(`alter table test_items add constraint short check (name <> 'x')`);
     expect(await rejected()).toMatch(/^23514: .+short/);
-    await target.query('alter table pets drop constraint short');
+    await target.query('alter table test_items drop constraint short');
     await unchanged();
   });
 
@@ -148,9 +149,9 @@ const FEATURE = `
     const holder = new Client({ connectionString: target.url });
     await holder.connect();
     try {
-      await holder.query('begin; lock table pets in access share mode');
+      await holder.query('begin; lock table test_items in access share mode');
       const result = rejected({ DATABASE_LOCK_TIMEOUT_SECONDS: '60' });
-      const waiting = `select from pg_locks where not granted and relation = 'pets'::regclass`;
+      const waiting = `select from pg_locks where not granted and relation = 'test_items'::regclass`;
       await until(async () => (await target.query(waiting)).length > 0);
       await work();
       await holder.query('commit');
@@ -193,7 +194,7 @@ const FEATURE = `
     await user.close();
     await target.query(`create function hold() returns boolean as
       'begin perform pg_advisory_xact_lock_shared(7); return true; end' language plpgsql`);
-    await target.query('alter table pets add constraint hold check (hold())');
+    await target.query('alter table test_items add constraint hold check (hold())');
     const holder = new Client({ connectionString: target.url });
     await holder.connect();
     await holder.query('select pg_advisory_lock(7)');
@@ -206,7 +207,7 @@ const FEATURE = `
     await holder.end();
     await until(async () => (await target.query(held)).length === 0);
     expect(processesOf(dataDir)).toEqual([]);
-    await target.query('alter table pets drop constraint hold');
+    await target.query('alter table test_items drop constraint hold');
     await unchanged();
   });
 
@@ -232,20 +233,20 @@ const FEATURE = `
         a_visits: 3,
         b_sales: 1,
         own_records: 1,
-        pets: 9,
-        test_items: 1000,
+        test_items: 1009,
         operator_actions: 5,
       },
       left: { owners: 1, api_keys: 2, b_sales: 2 },
       omitted: { owners: [1], api_keys: [1, 4] },
     });
-    const pets = `select id, name, category_id::text, status, created_at,
-                         created_by_key_id as key from pets order by id`;
+    const items = `select id, name, category_id::text, status,
+                         created_by_key_id as key from test_items order by id`;
     const secret = 'select secret from key_secret';
-    for (const sql of [pets, secret]) expect(await target.query(sql)).toEqual(await source(sql));
+    for (const sql of [items, secret])
+      expect(await target.query(sql)).toEqual(await source(sql));
     const visits = `select string_agg(concat_ws('/', id, owner_id, buyer_id, label), ' ' order by id) as all`;
     expect(await target.query(`${visits} from a_visits`)).toEqual([
-      { all: '1/2/2/pet 8 2/2/pet 9 3/1/pet 9' },
+      { all: '1/2/2/item 8 2/2/item 9 3/1/item 9' },
     ]);
     for (const list of ['keys list', 'owners list', 'audit list']) {
       const [ours, theirs] = await Promise.all(
@@ -268,10 +269,10 @@ const FEATURE = `
     expect(await Promise.all([...keys, demoKey].map(get))).toEqual([200, 200, 401]);
     const item = { name: 'next', categoryId: 1 };
     const created = await new ApiClient(service, keys[1]).post('/v1/items', item);
-    expect(created.json).toMatchObject({ id: 1001 });
+    expect(created.json).toMatchObject({ id: 1010 });
     await service.close();
     // The triggers work again.
-    const insert = target.query('insert into a_visits (owner_id, pet_id) values (2, 1)');
+    const insert = target.query('insert into a_visits (owner_id, item_id) values (2, 1)');
     await expect(insert).rejects.toMatchObject({ code: '23503' });
   });
 });
