@@ -63,6 +63,7 @@ export class KeysCommands {
     const { owner = '', plan, note, readOnly, expiresIn: lifetimeMs } = options;
     const newPlan = plan === undefined ? undefined : storedPlan({ ...options, plan });
     const access = readOnly && 'read';
+    if (plan) await this.announceNewOwner(owner, plan);
     const issued = await this.keys.issue(owner, newPlan, { note, access, lifetimeMs });
     this.terminal.note(STORE_KEY);
     return issuedJson(issued);
@@ -213,6 +214,18 @@ export class KeysCommands {
   private budgetKey({ id, ownerId, owner, firstKeyId, unbanCount }: ApiKey): BudgetKey {
     const limits = this.plans.getLimits(owner);
     return { ownerId, limits, firstKeyId: firstKeyId ?? id, unbanCount };
+  }
+
+  /** On a terminal, asks if a new name may be a misspelled one. */
+  private async announceNewOwner(name: string, plan: string): Promise<void> {
+    const similar = await this.owners.findSimilar(name);
+    if (!similar) return;
+    const announcement = `New owner "${name}", plan ${plan}.`;
+    if (similar.length === 0) return this.terminal.note(announcement);
+    const names = similar.map((one) => `"${one}"`).join(', ');
+    const effect = `${announcement} There are owners with a similar name: ${names}.`;
+    if (process.stdin.isTTY) await this.terminal.confirm(effect, {}, true);
+    else this.terminal.note(effect);
   }
 
   private noteProblem(problem: string | undefined): void {

@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { OwnerAdministration } from '../platform/access/administration/owner-administration.js';
 import type { Owner } from '../platform/access/owner.entity.js';
+import { YES_OPTION } from '../platform/commands/arguments.js';
 import { Command } from '../platform/commands/command.decorator.js';
+import { Terminal } from '../platform/commands/terminal.js';
 import { Plans } from '../platform/config/plans.js';
 import type {
   BudgetKey,
@@ -17,6 +19,7 @@ export class OwnersCommands {
   constructor(
     private readonly owners: OwnerAdministration,
     private readonly plans: Plans,
+    private readonly terminal: Terminal,
   ) {}
 
   @Command('list', 'list owners')
@@ -39,6 +42,19 @@ export class OwnersCommands {
   )
   async rename(name: string, newName: string) {
     return this.ownerJson(await this.owners.rename(name, newName));
+  }
+
+  @Command('remove', 'remove an owner whose API keys are revoked or were never used', (command) =>
+    command.argument('<name>', 'the name of the owner', parseOwner).option(...YES_OPTION),
+  )
+  async remove(name: string, options: Options) {
+    const unused = await this.owners.findUnusedKeys(name);
+    const keys = unused.map(({ id }) => id).join(', ');
+    const revokes = keys && ` and revokes its unused API keys ${keys}`;
+    const { description } = this.terminal.database;
+    const effect = `This removes the owner "${name}" from ${description}${revokes}. Its usage and the audit trail stay. It cannot be undone.`;
+    await this.terminal.confirm(effect, options, true);
+    return this.owners.remove(name);
   }
 
   @Command(

@@ -1,6 +1,7 @@
 import { PRODUCT } from '../../src/product.js';
 import { useDatabase } from '../harness/database/database.js';
 import { Cli, OPERATOR } from '../harness/processes/command.js';
+import { runInTerminal } from '../harness/processes/terminal.js';
 
 const TIME = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
 
@@ -8,7 +9,9 @@ const database = useDatabase();
 const cli = Cli.on(database);
 
 beforeEach(async () => {
-  await database.query('TRUNCATE api_keys, owners, operator_actions RESTART IDENTITY');
+  await database.query(
+    'TRUNCATE api_keys, owners, operator_actions, api_key_usage RESTART IDENTITY',
+  );
   await database.query(`INSERT INTO owners (name, plan) VALUES ('zoo', 'free'), ('acme', 'pro')`);
 });
 
@@ -71,6 +74,146 @@ test.each([
   [['usage', `${PRODUCT.keyPrefix}BCbo`], `The owner "${PRODUCT.keyPrefix}…" does not exist.`],
 ])('owners %j › exits with 1 and one line', async (args, line) => {
   expect(await cli.failure(1, 'owners', ...args)).toBe(line);
+});
+
+describe('an owner that does not exist', () => {
+  const NEW = ['keys', 'issue', '--plan', 'free', '--owner'];
+
+  beforeEach(() =>
+    database.query(
+      `INSERT INTO owners (name, plan) VALUES ('City shelter', 'free'), ('Tierheim Süd', 'free'),
+         ('Straße 12', 'free')`,
+    ),
+  );
+
+  test.each([
+    ['city shelter', 'City shelter'],
+    ['Cityshelter', 'City shelter'],
+    ['C ity Shelter', 'City shelter'],
+    ['City sheltr', 'City shelter'],
+    ['Citi shelters', 'City shelter'],
+    ['tierheim sud', 'Tierheim Süd'],
+    ['Strasse 12', 'Straße 12'],
+    ['acne', 'acme'],
+  ])(
+    'keys issue --owner %j --plan › names %j, which has a similar name',
+    async (owner, similar) => {
+      const { code, stderr } = await cli.run(...NEW, owner);
+      const names = `There are owners with a similar name: "${similar}".`;
+      expect([code, stderr]).toEqual([
+        0,
+        expect.stringContaining(`\nNew owner "${owner}", plan free. ${names}\n`),
+      ]);
+      await database.query('TRUNCATE api_keys');
+      await database.query('DELETE FROM owners WHERE name = $1', [owner]);
+      expect(await cli.failure(1, 'keys', 'issue', '--owner', owner)).toBe(
+        `The owner "${owner}" does not exist. Similar names: "${similar}". To create an owner, set --plan.`,
+      );
+    },
+  );
+
+  test.each(['Town shelter', 'Straße 13', 'Straße', 'a', 'bcme shelter', 'xyme'])(
+    'keys issue --owner %j --plan › has no similar name',
+    async (owner) => {
+      const { stderr } = await cli.run(...NEW, owner);
+      expect(stderr).toContain(`\nNew owner "${owner}", plan free.\n`);
+    },
+  );
+
+  test('keys issue › asks on a terminal, and says nothing about an owner that exists', async () => {
+    const { stderr } = await cli.run(...NEW, 'City shelter');
+    expect(stderr).not.toContain('owner');
+    const declined = await runInTerminal(cli, [...NEW, 'city shelter'], 'no\r');
+    expect(declined).toMatchObject({
+      code: 1,
+      stdout: '',
+      screen: expect.stringContaining('New owner "city shelter", plan free. There are owners'),
+    });
+    const name = "SELECT count(*)::int FROM owners WHERE name = 'city shelter'";
+    expect(await database.query(name)).toEqual([{ count: 0 }]);
+    const accepted = await runInTerminal(cli, [...NEW, 'city shelter'], `${database.name}\r`);
+    expect(accepted).toMatchObject({ code: 0, stdout: expect.stringContaining('city shelter') });
+    expect(await database.query(name)).toEqual([{ count: 1 }]);
+  });
+});
+
+describe('owners remove', () => {
+  const REMOVE = ['owners', 'remove', 'acme', '--yes'];
+  const remove = async () => (await cli.run(...REMOVE, '--json')).json;
+  const names = async () =>
+    ((await cli.json('owners', 'list')) as { name: string }[]).map(({ name }) => name);
+
+  test('removes an owner without API keys, and another one can get its name', async () => {
+    expect(await remove()).toEqual({ owner: 'acme', revokedKeyIds: [] });
+    expect(await names()).toEqual(['zoo']);
+    const audit = await database.query('SELECT action, details FROM operator_actions');
+    const details = { ownerId: 2, owner: 'acme', revokedKeyIds: [] };
+    expect(audit).toEqual([{ action: 'owners remove', details }]);
+    expect(await cli.failure(1, ...REMOVE)).toBe('The owner "acme" does not exist.');
+    for (const [index, command] of [
+      ['owners', 'rename', 'acme', 'x'],
+      ['owners', 'usage', 'acme'],
+      ['keys', 'issue', '--owner', 'acme (removed owner 2)'],
+      ['owners', 'set-plan', 'acme (removed owner 2)', '--plan', 'pro'],
+    ].entries()) {
+      expect([index, await cli.failure(1, ...command)]).toEqual([
+        index,
+        expect.stringContaining('" does not exist.'),
+      ]);
+    }
+    const issued = await cli.json('keys', 'issue', '--owner', 'acme', '--plan', 'free');
+    expect(issued).toMatchObject({ owner: 'acme', plan: 'free' });
+    expect(await remove()).toMatchObject({ revokedKeyIds: [issued.id] });
+  });
+
+  test('revokes API keys that were never used, and does not remove an owner whose used ones are not revoked', async () => {
+    for (let key = 0; key < 3; key++) await cli.run('keys', 'issue', '--owner', 'acme');
+    await database.query('UPDATE api_keys SET last_used_at = now() WHERE id < 3');
+    const used = (ids: string) =>
+      `The owner "acme" has API keys that were used and are not revoked: ${ids}. Revoke them first.`;
+    expect(await cli.failure(1, ...REMOVE)).toBe(used('1, 2'));
+    await database.query("UPDATE api_keys SET expires_at = now() - interval '1 day' WHERE id = 1");
+    await cli.run('keys', 'revoke', '2', '--yes');
+    expect(await cli.failure(1, ...REMOVE)).toBe(used('1'));
+    await cli.run('keys', 'revoke', '1', '--yes');
+    expect(await names()).toEqual(['acme', 'zoo']);
+    expect(await remove()).toEqual({ owner: 'acme', revokedKeyIds: [3] });
+    const valid = 'SELECT count(*)::int FROM api_keys WHERE revoked_at IS NULL';
+    expect(await database.query(valid)).toEqual([{ count: 0 }]);
+  });
+
+  test('keeps its usage and its changes, which its last name selects', async () => {
+    await cli.run('keys', 'issue', '--owner', 'acme');
+    await cli.run('keys', 'revoke', '1', '--yes');
+    await database.query(
+      `INSERT INTO api_key_usage VALUES (current_date, 1, gen_random_uuid(), 3, 0)`,
+    );
+    await cli.run(...REMOVE);
+    const owner = 'acme (removed owner 2)';
+    const usage = [{ id: 1, owner, access: 'read-write', note: null, requests: 3, rejections: 0 }];
+    expect(await cli.json('keys', 'usage')).toEqual(usage);
+    expect(await cli.json('keys', 'usage', '--owner', owner)).toEqual(usage);
+    const actions = (await cli.json('audit', 'list', '--owner', owner)) as { action: string }[];
+    expect(actions.map(({ action }) => action)).toEqual([
+      'owners remove',
+      'keys revoke',
+      'keys issue',
+    ]);
+  });
+
+  test('asks, and needs --yes without a terminal', async () => {
+    await cli.run('keys', 'issue', '--owner', 'acme');
+    const { code, stderr } = await cli.run('owners', 'remove', 'acme');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('Confirm with --yes.')]);
+    const removed = await runInTerminal(cli, ['owners', 'remove', 'acme'], `${database.name}\r`);
+    expect(removed).toMatchObject({
+      code: 0,
+      screen: expect.stringMatching(
+        /This removes the owner "acme" from .* and revokes its unused API keys 1\. Its usage and/,
+      ),
+    });
+    expect(await names()).toEqual(['zoo']);
+  });
 });
 
 test('audit list › lists who changed what and when, newest first: all, or the changes of an owner', async () => {

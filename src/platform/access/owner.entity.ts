@@ -27,4 +27,8 @@ export class Owner {
 
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
   createdAt!: Date;
+
+  /** When it was removed. Its row stays for its usage, and its name then says so. */
+  @Column('timestamptz', { name: 'removed_at', nullable: true })
+  removedAt!: Date | null;
 }
