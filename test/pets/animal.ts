@@ -17,6 +17,12 @@ export function newAnimal<Changes extends object = object>(changes?: Changes) {
   return Object.assign({ name: 'Frank', categoryId: 7 }, changes);
 }
 
+/** Returns a file with one animal. */
+export function newAnimalsCsv(): string {
+  const animal = newAnimal();
+  return `${Object.keys(animal).join()}\n${Object.values(animal).join()}\n`;
+}
+
 /** Returns the exact text of an animal in a response: its properties and their order. */
 export function animalText({ id, ...properties }: { id: Int64 } & Partial<Animal>): string {
   const { name, categoryId, status } = { status: 'available', ...newAnimal(properties) };

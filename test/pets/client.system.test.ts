@@ -8,7 +8,7 @@ import { useStore } from '../harness/http/store.js';
 import { Chromium, findChromium } from '../harness/processes/chromium.js';
 import { freePort } from '../harness/processes/free-port.js';
 import { readProjectFile } from '../harness/stack/compose-file.js';
-import { createPets } from './animal.js';
+import { addPets, createPets, newAnimal } from './animal.js';
 
 const CLIENT = join(__dirname, '../../examples/client');
 const EVALUATE = ['--input-type=module', '-e'];
@@ -53,7 +53,7 @@ describe('the client', () => {
 
   test('keeps every digit of an int64, and reads an error', async () => {
     const result = await withClient(
-      `const body = { name: 'Ann', categoryId: 9223372036854775807n };
+      `const body = { ...${JSON.stringify(newAnimal())}, categoryId: 9223372036854775807n };
        const { data } = await client.POST('/pets', { body });
        const { error } = await client.POST('/pets', { body: { ...body, name: '' } });
        return { data, code: error.code };`,
@@ -66,11 +66,7 @@ describe('the client', () => {
 
   test('lists and gets an id beyond 2^53, which openapi-fetch alone rounds', async () => {
     const id = '9007199254740993';
-    await store.database.query(
-      `INSERT INTO pets (id, name, category_id, status)
-       OVERRIDING SYSTEM VALUE VALUES ($1, 'Max', 1, 'pending')`,
-      [id],
-    );
+    await addPets(store.database, [{ id }]);
     const result = await withClient(
       `let last;
        for await (const page of listPages(client)) last = page.at(-1).id;
@@ -92,7 +88,7 @@ const command = findChromium();
   'the page lists all available animals in a browser, from a listed origin',
   async () => {
     await createPets(store.database, 30);
-    await store.api.post('/v1/pets', { name: '<b>Max</b>', categoryId: 1 });
+    await store.api.post('/v1/pets', newAnimal({ name: '<b>Max</b>' }));
     const { json } = await store.api.get('/v1/pets?status=available&limit=100');
     const page = readProjectFile('examples/client/animals.html')
       .replace('http://127.0.0.1:3000', store.service.url)

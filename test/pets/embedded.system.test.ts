@@ -2,12 +2,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Cli, TEAM_PROGRAM } from '../harness/processes/command.js';
 import { makeFolder } from '../harness/processes/embedded-user.js';
+import { newAnimalsCsv } from './animal.js';
 
 test('commands use the embedded database without the demo data of the service, and animals remove asks', async () => {
   const folder = makeFolder();
   const cli = new Cli({ DATA_DIR: folder }, {}, TEAM_PROGRAM);
   const file = join(folder, 'animals.csv');
-  writeFileSync(file, 'name,categoryId\nFrank,1\n');
+  writeFileSync(file, newAnimalsCsv());
   await cli.json('db', 'migrate');
   expect(await cli.json('animals', 'import', file)).toMatchObject({ added: 1, firstId: 1 });
   expect(await cli.json('keys', 'list')).toEqual([]);

@@ -13,6 +13,7 @@ import {
 } from '../harness/pages/reader.js';
 import { hasNamespaces } from '../harness/pages/shell.js';
 import { inheritedEnvironment, TEAM_MAIN } from '../harness/service/service.js';
+import { addPets, newAnimalsCsv } from './animal.js';
 
 // The blocks of commands of the pages that need the animals, word for word. test/docs runs the others.
 
@@ -50,11 +51,9 @@ describe('docs/commands.md', () => {
   const database = useDatabase();
 
   test('each command of the animals', async () => {
-    await database.query(`
-      INSERT INTO pets (id, name, category_id, status) OVERRIDING SYSTEM VALUE
-      VALUES (42, 'Frank', 1, 'available'), (43, 'Luna', 1, 'pending')`);
+    await addPets(database, [{ id: 42 }, { id: 43, name: 'Luna', status: 'pending' }]);
     const operator = new Operator(database, {}, { app: true });
-    fs.writeFileSync(join(operator.folder, 'animals.csv'), 'name,categoryId\nMomo,1\n');
+    fs.writeFileSync(join(operator.folder, 'animals.csv'), newAnimalsCsv());
     const block = findBlock('docs/commands.md', 'pets keys issue');
     const lines = block.code.split('\n').filter(isAnimalsCommand);
     expect(lines.length).toBeGreaterThan(5);
