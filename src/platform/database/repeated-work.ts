@@ -55,7 +55,7 @@ export class RepeatedWork {
 
 /**
  * Slows down work that finds nothing to do, so that a database that pauses when nobody uses it can pause: the
- * pause between two runs doubles, up to an hour.
+ * pause between two runs doubles, by default up to an hour.
  */
 export class IdlePause {
   private pauseMs: number;
@@ -65,6 +65,7 @@ export class IdlePause {
   constructor(
     private readonly clock: Clock,
     private readonly shortestMs: number,
+    private readonly longestMs = MAX_PAUSE_MS,
   ) {
     this.pauseMs = shortestMs;
   }
@@ -76,7 +77,7 @@ export class IdlePause {
 
   /** Begins the pause after a run. */
   begin(hadNothingToDo: boolean): void {
-    this.pauseMs = hadNothingToDo ? Math.min(2 * this.pauseMs, MAX_PAUSE_MS) : this.shortestMs;
+    this.pauseMs = hadNothingToDo ? Math.min(2 * this.pauseMs, this.longestMs) : this.shortestMs;
     // A timer can fire a little early.
     this.endsAtMs = this.clock.monotonicMs() + this.pauseMs - this.shortestMs / 2;
   }

@@ -8,16 +8,18 @@ import {
 } from '@nestjs/common';
 import { Clock, MINUTE_MS, SECOND_MS } from '../config/clock.js';
 import { DatabaseLocation } from '../database/database-location.js';
-import { RepeatedWork } from '../database/repeated-work.js';
+import { IdlePause, RepeatedWork } from '../database/repeated-work.js';
 import { type EventHandler, Events } from './events.js';
 import { type ClaimedEvent, EventsRepository } from './events.repository.js';
 
 /** How long after its handler's time limit an event stays claimed, to store the result. */
 const LEASE_MARGIN_MS = 30_000;
 const MAX_DELAY_MS = 60 * MINUTE_MS;
-/** How long a handler waits when no event is due, and after the database has failed. */
-const IDLE_PAUSE_MS = 1_000;
+/** How often a handler looks for events that this process has published, and how long it waits after a failure. */
+const TICK_MS = 1_000;
 const FAILURE_PAUSE_MS = 10_000;
+/** An event of another process is due no later than this. */
+const MAX_IDLE_PAUSE_MS = 5_000;
 
 /**
  * Delivers published events to their handlers, at least once. Each replica runs one event of a
@@ -56,16 +58,26 @@ export class EventDelivery implements OnApplicationBootstrap, OnModuleDestroy {
   private async deliverTo(handler: EventHandler): Promise<void> {
     const { signal } = this.stopping;
     const work = new RepeatedWork(this.logger, this.clock, `Delivering events to ${handler.id}`);
+    const pause = new IdlePause(this.clock, TICK_MS, MAX_IDLE_PAUSE_MS);
+    let hadEvent: boolean | undefined = false;
     while (!signal.aborted) {
-      const hadEvent = await work.run(async () => {
-        const event = await this.repository.claim(handler.id, handler.timeoutMs + LEASE_MARGIN_MS);
-        if (event) await this.handle(handler, event);
-        return event !== undefined;
-      });
+      // Before the claim, because it does not see what is committed meanwhile.
+      const isPublished = this.events.committed.delete(handler.id);
+      if (hadEvent || isPublished || pause.isOver) {
+        hadEvent = await work.run(() => this.handleNext(handler));
+        pause.begin(hadEvent === false);
+      }
       if (hadEvent) continue;
-      const pauseMs = hadEvent === undefined ? FAILURE_PAUSE_MS : IDLE_PAUSE_MS;
+      const pauseMs = hadEvent === undefined ? FAILURE_PAUSE_MS : TICK_MS;
       await delay(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
+  }
+
+  /** Runs the next due event. Returns whether there was one. */
+  private async handleNext(handler: EventHandler): Promise<boolean> {
+    const event = await this.repository.claim(handler.id, handler.timeoutMs + LEASE_MARGIN_MS);
+    if (event) await this.handle(handler, event);
+    return event !== undefined;
   }
 
   private async handle(handler: EventHandler, event: ClaimedEvent): Promise<void> {

@@ -1,6 +1,11 @@
 import { Injectable, type OnModuleInit, SetMetadata } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
-import { EntityManager } from 'typeorm';
+import {
+  EntityManager,
+  type EntitySubscriberInterface,
+  type QueryRunner,
+  type TransactionCommitEvent,
+} from 'typeorm';
 import { StartError } from '../errors/start-error.js';
 import { OutboxEvent } from './outbox-event.entity.js';
 
@@ -29,8 +34,12 @@ export const OnOutboxEvent = (
 
 /** Publishes events. EventDelivery delivers them to the methods with `@OnOutboxEvent()`. */
 @Injectable()
-export class Events implements OnModuleInit {
+export class Events implements OnModuleInit, EntitySubscriberInterface {
   readonly handlers: EventHandler[] = [];
+  /** The ids of handlers whose events this process has committed. EventDelivery takes them out. */
+  readonly committed = new Set<string>();
+  /** The handlers whose events a transaction commits. */
+  private readonly uncommitted = new WeakMap<QueryRunner, string[]>();
 
   constructor(
     private readonly discovery: DiscoveryService,
@@ -39,6 +48,7 @@ export class Events implements OnModuleInit {
 
   /** @throws StartError for a handler without an instance, or with the id of another one */
   onModuleInit(): void {
+    this.manager.dataSource.subscribers.push(this);
     const scanner = new MetadataScanner();
     for (const provider of this.discovery.getProviders()) {
       const instance = provider.instance as Record<string, unknown> | undefined;
@@ -64,12 +74,21 @@ export class Events implements OnModuleInit {
    * @throws Error outside of a transaction, and for an event without a handler
    */
   async publish(event: string, payload: unknown): Promise<void> {
-    if (!this.manager.queryRunner)
-      throw new Error(`${event} is published outside of a transaction.`);
+    const { queryRunner } = this.manager;
+    if (!queryRunner) throw new Error(`${event} is published outside of a transaction.`);
     const handlers = this.handlers.filter((handler) => handler.event === event);
     if (handlers.length === 0) throw new Error(`No provider has @OnOutboxEvent('${event}').`);
     const text = JSON.stringify(payload);
     const rows = handlers.map(({ id }) => ({ event, payload: text, handler: id }));
     await this.manager.insert(OutboxEvent, rows);
+    const ids = this.uncommitted.get(queryRunner) ?? [];
+    this.uncommitted.set(queryRunner, [...ids, ...handlers.map(({ id }) => id)]);
+  }
+
+  /** Called by TypeORM, also when a savepoint is released. */
+  afterTransactionCommit({ queryRunner }: TransactionCommitEvent): void {
+    if (queryRunner.isTransactionActive) return;
+    for (const id of this.uncommitted.get(queryRunner) ?? []) this.committed.add(id);
+    this.uncommitted.delete(queryRunner);
   }
 }

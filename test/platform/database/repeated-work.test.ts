@@ -50,3 +50,15 @@ test('the pause of work with nothing to do doubles up to an hour, and is short a
   expect(ticksAfter(false)).toBe(1);
   expect(Array.from({ length: 12 }, () => ticksAfter(true)).at(-1)).toBe(1_800);
 });
+
+test('the pause of work with nothing to do is at most as long as this work allows', () => {
+  let nowMs = 0;
+  const pause = new IdlePause({ now: () => 0, monotonicMs: () => nowMs }, 1_000, 5_000);
+  for (const pauseMs of [2_000, 4_000, 5_000, 5_000]) {
+    pause.begin(true);
+    nowMs += pauseMs - 1_000;
+    expect(pause.isOver).toBe(false);
+    nowMs += 1_000;
+    expect(pause.isOver).toBe(true);
+  }
+});

@@ -11,6 +11,8 @@ import { startService, type TestService } from '../../harness/service/service.js
 import { startTestingApp } from '../../harness/service/testing-app.js';
 
 const POLL_MS = 20;
+/** The pause of a handler without events ends on this clock. */
+const CLOCK_STEP_MS = 1_000;
 /** A failed event is due again in a few seconds. A running attempt holds its claim for more than 30. */
 const WAITS = `last_error IS NOT NULL AND next_attempt_at BETWEEN now() AND now() + interval '20 seconds'`;
 
@@ -66,6 +68,7 @@ async function waitForState(
     if (waited > HANG_LIMIT_MS) expect(state).toMatchObject(expected);
     if (isDeepStrictEqual({ ...state, ...expected }, { ...state })) return;
     if (retryNow) await makeDue(id, WAITS);
+    await service.advance(CLOCK_STEP_MS);
     await delay(POLL_MS);
   }
 }
