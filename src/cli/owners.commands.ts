@@ -12,7 +12,7 @@ import type {
 } from '../platform/rate-limit/limit-storage.js';
 import { readCounters } from './counters.js';
 import { addPlanOptions, type Options, parseOwner, storedPlan } from './options.js';
-import { timeText } from './table.js';
+import { timeText } from '../platform/commands/table.js';
 
 @Injectable()
 export class OwnersCommands {

@@ -5,7 +5,7 @@ import type { CommandOptions } from '../platform/commands/command.decorator.js';
 import { UNPRINTABLE } from '../platform/commands/printable.js';
 import { describeCause } from '../platform/logging/error-details.js';
 import { jsonText } from '../platform/http/response/json-text.js';
-import { propertiesText, tableText } from './table.js';
+import { propertiesText, tableText } from '../platform/commands/table.js';
 
 /**
  * Prints an object or a list, as text or as JSON, or the parts of a text. Undefined prints nothing.

@@ -75,13 +75,22 @@ export class AnimalsCommands {
   }
 
   @Command('change', 'change animals', (command) => {
-    changeUsage(NewPet, Pet)(command.argument(...IDS));
+    changeUsage(NewPet, Pet)(command.argument(...IDS).option(...YES_OPTION));
   })
-  change(ids: bigint[], { changes }: { changes: Partial<NewPet> }) {
+  async change(ids: bigint[], { changes, ...options }: { changes: Partial<NewPet>; yes?: true }) {
+    const properties = Object.keys(changes) as (keyof NewPet)[];
+    const changed = (await this.existing(ids)).map((animal) => {
+      const pairs = properties
+        .filter((name) => animal[name] !== changes[name])
+        .map((name) => [name, [animal[name], changes[name]]] as const);
+      return { id: animal.id, changes: Object.fromEntries(pairs) };
+    });
+    const different = changed.filter((row) => Object.keys(row.changes).length > 0);
+    await this.terminal.confirmChanges('animals', different, options);
     return this.dataSource.transaction(async () => {
       await this.animals.lock(ids);
       await this.animals.update(ids, changes);
-      await this.audit.record('animals change', { ids, changed: Object.keys(changes) });
+      await this.audit.record('animals change', { ids, changed: properties });
       return this.existing(ids);
     });
   }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import { tableText } from '../../src/cli/table.js';
+import { tableText } from '../../src/platform/commands/table.js';
 import { useDatabase } from '../harness/database/database.js';
 import { Cli, PROGRAM, resultOf } from '../harness/processes/command.js';
 import { inheritedEnvironment } from '../harness/service/service.js';

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Client } from 'pg';
 import type { ApiResponse } from '../harness/http/client.js';
 import { useStore } from '../harness/http/store.js';
@@ -9,6 +12,8 @@ import { addPets, animalText, createPets, newAnimal } from './animal.js';
 const TIME = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
 const MAX = 2n ** 63n - 1n;
 
+const folder = mkdtempSync(join(tmpdir(), 'animals-'));
+afterAll(() => rmSync(folder, { recursive: true }));
 const store = useStore({ app: true, nowMs: Date.now(), env: UNBOUNDED });
 const cli = Cli.on(store.database, { app: true });
 const animals = (...args: string[]) => cli.json('animals', ...args);
@@ -151,10 +156,53 @@ test.each<
   },
 );
 
+test('a change of more than 20 animals needs --yes without a terminal', async () => {
+  const ids = await createPets(store.database, 21, () => 'sold');
+  const before = await stored();
+  const change = ['animals', 'change', ...ids, '--status', 'pending', '--category', '1'];
+  expect(await cli.failure(1, ...change)).toMatch(/Confirm with --yes/);
+  expect(await stored()).toEqual(before);
+  const { code, stderr } = await cli.run(...change, '--yes');
+  expect([code, stderr.split('\n').slice(1, 5)]).toEqual([
+    0,
+    [
+      expect.stringMatching(/^This changes 21 animals in .+\. The first 20:$/),
+      'id  property  before  after',
+      '1   status    sold    pending',
+      '2   status    sold    pending',
+    ],
+  ]);
+  // None of them differs.
+  expect((await cli.run(...change)).code).toBe(0);
+});
+
+test.each([
+  ['the name of the database', `name = name`, true],
+  ['another name', `name = name`, false],
+  ['the name of the database, but one has been changed meanwhile', `status = 'sold'`, false],
+])('update asks on a terminal before it changes 21 animals: %s', async (typed, sql, isChanged) => {
+  await createPets(store.database, 21, () => 'available');
+  const { stdout } = await cli.run('animals', 'export', '--ids');
+  const path = join(folder, 'animals.csv');
+  writeFileSync(path, stdout.replaceAll('available', 'pending'));
+  const terminal = new Cli({ DATABASE_URL: store.database.url }, { app: true }, TEAM_PROGRAM);
+  const { code, screen } = await runInTerminal(terminal, ['animals', 'update', path], async () => {
+    await store.query(`UPDATE pets SET ${sql} WHERE id = 7`);
+    return typed.startsWith('another') ? 'no\r' : `${store.database.name}\r`;
+  });
+  expect(screen).toMatch(
+    /This changes 21 animals in [^]+\n20 {2}status +available {2}pending\nType/,
+  );
+  const pending = await store.query("SELECT FROM pets WHERE status = 'pending'");
+  expect([code, pending.length]).toEqual(isChanged ? [0, 21] : [1, 0]);
+  if (sql.includes('sold'))
+    expect(screen).toContain('id 7: status is "sold", in the file "pending"');
+});
+
 test('a command accepts at most 1,000 ids', async () => {
   const ids = await createPets(store.database, 1_000);
-  const change = ['change', '--name', 'a', ...ids];
-  expect(await animals(...change)).toHaveLength(1_000);
+  const change = ['change', '--name', 'a', '--yes', ...ids];
+  expect((await cli.run('animals', ...change, '--json')).json).toHaveLength(1_000);
   expect(await cli.failure(2, 'animals', ...change, '1001')).toMatch(/at most 1000 ids/);
 });
 

@@ -1,11 +1,12 @@
 import pg from 'pg';
 import type { EntityManager, EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import type { RowChange } from '../commands/terminal.js';
 import { queryRows } from '../database/sql.js';
 import { parseExact } from '../http/body/parse-json.js';
 import { jsonText } from '../http/response/json-text.js';
 import { inAcceptedLines, type InvalidLine } from './rejected-lines.js';
-import { revisionOf } from './revision.js';
+import { hasRevision, REVISION, revisionOf } from './revision.js';
 
 /** The temporary table. It hides a table of an entity with the same name. */
 const DRAFTS = '"#drafts"';
@@ -24,12 +25,17 @@ export interface Draft {
   readonly revision?: string | undefined;
 }
 
-/** A row that an update changes: the value of each property before and after it. */
-export interface Difference {
-  readonly id: bigint;
-  readonly changes: Readonly<Record<string, readonly [before: unknown, after: unknown]>>;
+/** A row that the drafts differ from. */
+export interface Difference extends RowChange {
   /** Whether the row has been changed since the export. */
   readonly isStale: boolean;
+}
+
+/** A changed row. */
+export interface UpdatedRow {
+  readonly id: bigint;
+  /** Its values before the change as texts by property, and its revision after it. */
+  readonly former: Readonly<Record<string, string | null>>;
 }
 
 /**
@@ -184,17 +190,17 @@ export class Drafts {
   }
 
   /**
-   * Changes the rows that the drafts differ from. Returns their ids.
+   * Changes the rows that the drafts differ from, which are locked. Returns them in the order of their ids.
    *
    * @throws RejectedLines with those that violate a constraint
    */
-  update(): Promise<bigint[]> {
+  update(): Promise<UpdatedRow[]> {
     return inAcceptedLines(this.manager, this.metadata, [1, this.lastLine], (from, to) =>
       this.updateLines(from, to),
     );
   }
 
-  private async updateLines(from: number, to: number): Promise<bigint[]> {
+  private async updateLines(from: number, to: number): Promise<UpdatedRow[]> {
     const { updateDateColumn, versionColumn } = this.metadata;
     const values = this.changeable().map(({ databaseName }) => {
       const name = this.escape(databaseName);
@@ -205,15 +211,22 @@ export class Drafts {
       const version = this.escape(versionColumn.databaseName);
       values.push(`${version} = stored.${version} + 1`);
     }
-    const rows = await queryRows<{ id: bigint }>(
+    const former = this.columns.map(({ databaseName, propertyName }) => {
+      return `former.${this.escape(databaseName)}::text AS ${this.escape(propertyName)}`;
+    });
+    if (hasRevision(this.properties)) {
+      former.push(`${revisionOf(this.metadata, this.properties, 'stored')} AS ${REVISION}`);
+    }
+    const rows = await queryRows<UpdatedRow['former'] & { '#id': bigint }>(
       this.manager,
       `WITH changed AS (
-         UPDATE ${this.table} AS stored SET ${values.join(', ')} FROM ${DRAFTS} AS draft
-          WHERE stored.${this.id} = draft.${this.id} AND draft."#" BETWEEN $1 AND $2 AND (${this.anyDiffers()}) RETURNING stored.${this.id} AS id)
-       SELECT id FROM changed ORDER BY id`,
+         UPDATE ${this.table} AS stored SET ${values.join(', ')} FROM ${DRAFTS} AS draft, ${this.table} AS former
+          WHERE stored.${this.id} = draft.${this.id} AND former.${this.id} = draft.${this.id} AND draft."#" BETWEEN $1 AND $2
+            AND (${this.anyDiffers()}) RETURNING stored.${this.id} AS "#id", ${former.join(', ')})
+       SELECT * FROM changed ORDER BY "#id"`,
       [from, to],
     );
-    return rows.map(({ id }) => id);
+    return rows.map(({ '#id': id, ...former }) => ({ id, former }));
   }
 
   /** Returns the first ids of drafts that no row has, and how many there are. */

@@ -1,5 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { YES_OPTION } from '../commands/arguments.js';
 import { propertiesOf } from '../http/validation/dto-rules.js';
 import { EXPORT_FORMATS, type ExportFormat } from './export-statement.js';
 import type { ColumnMap, FileOptions, ValueMap } from './row-file.js';
@@ -10,6 +11,10 @@ interface StoreOptions extends FileOptions {
 
 export interface UpdateOptions extends StoreOptions {
   overwrite?: true;
+  yes?: true;
+  /** The path of a new file, for the rows as they were. */
+  former?: string;
+  json?: true;
 }
 
 export interface ImportOptions extends StoreOptions {
@@ -34,7 +39,10 @@ export function importUsage(dto: Type<object>): (command: Command) => void {
 export function updateUsage(dto: Type<object>): (command: Command) => void {
   return (command) => {
     fileUsage(dto)(command);
-    command.option('--overwrite', 'also change rows that have been changed since the export');
+    command
+      .option('--overwrite', 'also change rows that have been changed since the export')
+      .option('--former <file>', 'write the rows as they were to a new file, for another update')
+      .option(...YES_OPTION);
   };
 }
 

@@ -16,6 +16,18 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'cannot be read by this user (EACCES)',
 };
 
+/** The character of each byte. Without `stream`, Node.js 20 decodes them as ISO-8859-1. */
+const WINDOWS_1252 = new TextDecoder('windows-1252').decode(
+  Uint8Array.from({ length: 256 }, (_, byte) => byte),
+  { stream: true },
+);
+
+/** Returns whether text looks like text in UTF-8 that was read as windows-1252, such as `JÃ¶rg`. */
+export function isMisread(text: string): boolean {
+  const bytes = Array.from(text, (character) => WINDOWS_1252.indexOf(character));
+  return !bytes.includes(-1) && bytes.some((byte) => byte > 127) && isUtf8(Uint8Array.from(bytes));
+}
+
 /** A line after which the file cannot be read. */
 export class UnreadableLine extends Error {
   constructor(line: number, problem: string, cause?: unknown) {

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
 import { Injectable, type Type } from '@nestjs/common';
 import { DataSource, type EntityManager, type EntityMetadata } from 'typeorm';
 import { AuditTrail } from '../access/administration/operator-actions.repository.js';
 import { LinesError } from '../commands/lines-error.js';
-import { Terminal } from '../commands/terminal.js';
+import { changedValues, Terminal } from '../commands/terminal.js';
 import { copyOutput } from '../database/copy/copy-output.js';
 import { withShortLocks } from '../database/short-locks.js';
 import { queryRows } from '../database/sql.js';
@@ -12,9 +13,10 @@ import { jsonText } from '../http/response/json-text.js';
 import { ChangesOf } from '../http/validation/changes-of.js';
 import { toDto } from '../http/validation/dto-validation.pipe.js';
 import { AS_JSON_NUMBER } from '../http/validation/property-rules.js';
-import { type Difference, type Draft, Drafts } from './drafts.js';
+import { csvRecord } from './csv-text.js';
+import { type Difference, type Draft, Drafts, type UpdatedRow } from './drafts.js';
 import { exportStatement } from './export-statement.js';
-import { UnreadableLine } from './file-text.js';
+import { isMisread, UnreadableLine } from './file-text.js';
 import type { ExportOptions, ImportOptions, UpdateOptions } from './file-options.js';
 import { type InvalidLine, RejectedLines } from './rejected-lines.js';
 import { hasRevision, REVISION } from './revision.js';
@@ -128,6 +130,8 @@ export class RowFiles {
    * A property that a row of the file does not have is left as it is. An empty cell is invalid, unless
    * the property has no value.
    *
+   * More than 20 changed rows need a confirmation.
+   *
    * @param path `-`: standard input
    * @throws Error that lists the first invalid lines, or the first rows that have been changed since the
    *   export of the file, or says why the file cannot be read or has no rows
@@ -135,7 +139,7 @@ export class RowFiles {
   async update<Dto extends object>(
     { name, entity, dto }: FileRows<Dto>,
     path: string,
-    { dryRun, overwrite, ...options }: UpdateOptions,
+    { dryRun, overwrite, yes, former, json, ...options }: UpdateOptions,
   ) {
     const metadata = this.dataSource.getMetadata(entity);
     const id = idOf(metadata);
@@ -182,22 +186,26 @@ export class RowFiles {
       };
       let found = await findChanges();
       if (!dryRun && found.length > 0) {
-        const ids = await withShortLocks(manager, async () => {
+        await this.terminal.confirmChanges(name, found, { ...(yes && { yes }) }, misread(found));
+        const updated = await withShortLocks(manager, async () => {
           await drafts.lockDifferent();
           found = await findChanges();
           return accepted('changed', total, drafts.update());
         });
-        await this.audit.record(`${name} update`, { ids });
+        if (former !== undefined) await writeFormer(former, updated);
+        await this.audit.record(`${name} update`, { ids: updated.map(({ id }) => id) });
       }
       if (dryRun) this.terminal.note(`Dry run: nothing was changed.`);
       if (found.length > MAX_REPORTED)
-        this.terminal.note(`Only the first ${MAX_REPORTED} changes are shown.`);
+        this.terminal.note(
+          `Only the first ${MAX_REPORTED} of ${found.length} ${name} are shown. --json has all.`,
+        );
       return {
         changed: found.length,
         same: total - found.length - missing.total,
         missing: missing.total,
         missingIds: missing.ids,
-        changes: found.slice(0, MAX_REPORTED).map(({ id, changes }) => ({ id, changes })),
+        changes: json ? found.map(({ id, changes }) => ({ id, changes })) : changedValues(found),
         ignoredColumns: file.ignoredColumns,
       };
     });
@@ -314,6 +322,34 @@ function requireCurrent(name: string, differences: readonly Difference[]): void 
     ...texts,
     'Export them again or remove their lines from the file. To replace what is stored, set --overwrite.',
   ]);
+}
+
+/** Returns a warning if text was read in a wrong encoding before it came into the file. */
+function misread(differences: readonly Difference[]): string[] {
+  const is = (value: unknown) => typeof value === 'string' && isMisread(value);
+  const values = differences.flatMap(({ changes }) =>
+    Object.values(changes).flatMap(([before, after]) => (is(after) && !is(before) ? [after] : [])),
+  );
+  if (values.length === 0) return [];
+  return [
+    `${values.length} of the new values look like UTF-8 that was opened as windows-1252, such as ${jsonText(values[0])}.`,
+  ];
+}
+
+/** @throws Error if the file exists or cannot be written */
+async function writeFormer(path: string, updated: readonly UpdatedRow[]): Promise<void> {
+  const header = Object.keys(updated[0]?.former ?? {});
+  const records = [header, ...updated.map(({ former }) => Object.values(former))];
+  const text = records.map((cells) => csvRecord(cells)).join('');
+  await writeNew(path, text, 'changed');
+}
+
+async function writeNew(path: string, text: string, effect: 'added' | 'changed'): Promise<void> {
+  await writeFile(path, text, { flag: 'wx' }).catch((cause: unknown) => {
+    const { code } = cause as NodeJS.ErrnoException;
+    const reason = code === 'EEXIST' ? 'already exists' : `cannot be written (${code})`;
+    throw new Error(`Nothing was ${effect}. The file "${path}" ${reason}.`, { cause });
+  });
 }
 
 /** @throws Error that lists the lines that the database rejects */

@@ -385,7 +385,9 @@ describe('items export', () => {
       expect(await stored()).toEqual(before);
       const shown = await cli.run('items', 'update', path(`items.${format}`), '--dry-run');
       expect(shown.stderr).toMatch(/\nDry run: nothing was changed\.\n$/);
-      expect(shown.stdout).toMatch(/^changes {9}\{"id":4,[^\n]+\n {16}\{"id":11,[^\n]+$/m);
+      expect(shown.stdout).toMatch(
+        /\nchanges:\nid {2}property {2}before +after\n4 {3}name {6}=1\+1 +Frank\n11 {2}name +x{23}… +Bo\n$/,
+      );
       expect(await update(corrected)).toEqual(changed);
       const names = before.map(({ name }) => name);
       expect((await stored()).map(({ name }) => name)).toEqual(

@@ -1,5 +1,5 @@
-import { printable } from '../platform/commands/printable.js';
-import { jsonText } from '../platform/http/response/json-text.js';
+import { printable } from './printable.js';
+import { jsonText } from '../http/response/json-text.js';
 
 const MAX_WIDTH = 80;
 const MAX_TEXT = 24;
@@ -36,13 +36,18 @@ export function tableText(
   return isWide(table) ? complete : table;
 }
 
-/** Returns an object as one line for each property. A list of objects has one for each of them. */
+/** Returns an object as one line for each property, and lists of objects as tables after them. */
 export function propertiesText(object: object): string {
-  const rows = Object.entries(object).flatMap(([name, value]: [string, unknown]) => {
-    if (!Array.isArray(value) || typeof value[0] !== 'object') return [[name, cellText(value)]];
-    return value.map((item: unknown, index) => [index === 0 ? name : '', cellText(item)]);
-  });
-  return aligned(rows);
+  const entries: [string, unknown][] = Object.entries(object);
+  const isTable = ([, value]: [string, unknown]) =>
+    Array.isArray(value) && typeof value[0] === 'object';
+  const lines = entries
+    .filter((entry) => !isTable(entry))
+    .map(([name, value]) => [name, cellText(value)]);
+  const tables = entries
+    .filter(isTable)
+    .map(([name, rows]) => `\n\n${name}:\n${tableText(rows as Record<string, unknown>[])}`);
+  return [aligned(lines), ...tables].join('');
 }
 
 /** Returns a time in seconds, such as `2026-11-20T10:00:00Z`. */
