@@ -13,12 +13,12 @@ const database = useDatabase();
 const usage = (keyId: string): Promise<object[]> =>
   new Cli({ DATABASE_URL: database.url }).json('keys', 'usage', keyId);
 
-test('kill -9 loses only the last 15 seconds at most', async () => {
+test('kill -9 loses only the last 10 seconds at most', async () => {
   const { timeout } = Reflect.getMetadata(
     'SCHEDULE_INTERVAL_OPTIONS',
     Object.getOwnPropertyDescriptor(KeyUsage.prototype, 'save')!.value,
   );
-  expect(timeout).toBeLessThanOrEqual(15 * SECOND_MS);
+  expect(timeout).toBeLessThanOrEqual(10 * SECOND_MS);
   const { key, keyId } = await createOwner(database);
   const service = await startBuiltService({ DATABASE_URL: database.url });
   await new ApiClient(service, key).get('/v1/nothing');
