@@ -136,30 +136,31 @@ export class AnimalsCommands {
     const { description } = this.terminal.database;
     const effect = `This removes ${ids.length} animals, from ${first?.id} "${first?.name}" to ${last?.id} "${last?.name}", from ${description}. It cannot be undone.`;
     await this.terminal.confirm(effect, options, true);
+    const result = { removed: ids.length, firstId, lastId };
+    await this.removeAll(ids, result);
+    return result;
+  }
+
+  private async removeEach(ids: bigint[], options: { yes?: true }) {
+    const animals = await this.existing(ids);
+    const named = animals.map(({ id, name }) => `${id} "${name}"`).join(', ');
+    const { description } = this.terminal.database;
+    const effect = `This removes ${named} from ${description}. It cannot be undone.`;
+    await this.terminal.confirm(effect, options, true);
+    await this.removeAll(ids, { ids });
+    return animals;
+  }
+
+  /** Removes animals, and records it. @throws Error if one of them was removed since the confirmation */
+  private removeAll(ids: readonly bigint[], details: object): Promise<void> {
     return this.dataSource.transaction(async () => {
       const removed = await this.animals.delete(ids);
       if (removed !== ids.length) {
         throw new Error(
-          'Another process removed animals of the range. Nothing was removed. Try again.',
+          'Another process removed some of these animals. Nothing was removed. Try again.',
         );
       }
-      const result = { removed, firstId, lastId };
-      await this.audit.record('animals remove', result);
-      return result;
-    });
-  }
-
-  private async removeEach(ids: bigint[], options: { yes?: true }) {
-    const named = (await this.existing(ids)).map(({ id, name }) => `${id} "${name}"`).join(', ');
-    const { description } = this.terminal.database;
-    const effect = `This removes ${named} from ${description}. It cannot be undone.`;
-    await this.terminal.confirm(effect, options, true);
-    return this.dataSource.transaction(async () => {
-      await this.animals.lock(ids);
-      const removed = await this.existing(ids);
-      await this.animals.delete(ids);
-      await this.audit.record('animals remove', { ids });
-      return removed;
+      await this.audit.record('animals remove', details);
     });
   }
 

@@ -113,6 +113,13 @@ test('list --name finds a part of a name in any case, and --after reaches every 
 const addNew = () => addPets(store.database, [{ name: 'new' }]);
 const deleteSecond = () => store.query('DELETE FROM pets WHERE id = 2');
 
+test('remove --from --to removes one animal if both are its id', async () => {
+  await createPets(store.database, 3);
+  const { json } = await remove('--from', '2', '--to', '2');
+  expect(json).toEqual({ removed: 1, firstId: 2, lastId: 2 });
+  expect((await stored()).map(({ id }) => id)).toEqual(['1', '3']);
+});
+
 test.each<
   [
     change: string,
@@ -128,7 +135,7 @@ test.each<
     deleteSecond,
     ...[
       1,
-      /\nAnother process removed animals of the range\. Nothing was removed\. Try again\.\n/,
+      /\nAnother process removed some of these animals\. Nothing was removed\. Try again\.\n/,
       ['1', '3'],
     ],
   ] as const,
@@ -197,6 +204,21 @@ test.each([
   expect([code, pending.length]).toEqual(isChanged ? [0, 21] : [1, 0]);
   if (sql.includes('sold'))
     expect(screen).toContain('id 7: status is "sold", in the file "pending"');
+});
+
+test('remove removes nothing if one of the animals that it asked about is removed meanwhile', async () => {
+  await createPets(store.database, 3);
+  const terminal = new Cli({ DATABASE_URL: store.database.url }, { app: true }, TEAM_PROGRAM);
+  const { code, screen } = await runInTerminal(
+    terminal,
+    ['animals', 'remove', '1', '2'],
+    async () => {
+      await deleteSecond();
+      return `${store.database.name}\r`;
+    },
+  );
+  expect([code, screen]).toEqual([1, expect.stringContaining('Nothing was removed. Try again.')]);
+  expect((await stored()).map(({ id }) => id)).toEqual(['1', '3']);
 });
 
 test('a command accepts at most 1,000 ids', async () => {
