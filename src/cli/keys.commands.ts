@@ -235,13 +235,11 @@ export class KeysCommands {
 
 /** Returns the first line of standard input. */
 async function firstLine(): Promise<string> {
-  const lines = createInterface({ input: process.stdin });
   try {
-    for await (const line of lines) return line.trim();
+    for await (const line of createInterface({ input: process.stdin })) return line.trim();
     return '';
   } finally {
     // Otherwise, an open pipe keeps the process.
-    lines.close();
     process.stdin.destroy();
   }
 }

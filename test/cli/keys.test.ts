@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { PRODUCT } from '../../src/product.js';
@@ -445,13 +446,17 @@ test.each(['issue --owner acme --plan free', 'rotate 1'])(
   },
 );
 
-test('keys inspect - › reads the key from standard input', async () => {
+test('keys inspect - › reads the key from standard input, and ends although the input stays open', async () => {
   const key = await insertKey();
-  const child = spawn(process.execPath, [PROGRAM, 'keys', 'inspect', '-', '--json'], {
+  // Without this, the program would end the process after a second.
+  const exit = 'const { exit } = process; process.exit = () => exit(9);';
+  const options = ['--import', `data:text/javascript,${exit}`];
+  const child = spawn(process.execPath, [...options, PROGRAM, 'keys', 'inspect', '-', '--json'], {
     env: { ...inheritedEnvironment(), DATABASE_URL: database.url },
   });
-  // Standard input stays open, as that of a terminal.
+  const exited = once(child, 'exit');
   child.stdin.write(`${key}\n`);
   expect(JSON.parse(await text(child.stdout))).toMatchObject({ id: 1, owner: 'acme' });
+  expect(await exited).toEqual([0, null]);
   child.stdin.destroy();
 });
