@@ -52,6 +52,7 @@ test('middleware of a feature, before the guards › its rejections have the rat
   const reject = (how: string) => store.api.get('/v1/wares/a', { 'X-Reject': how });
   expect(expectError(await reject('exception'), 403, 'forbidden')).toBe('Not from here.');
   expectError(await reject('private'), 500, 'internal_error');
+  expect(expectError(await reject('public'), 413, 'payload_too_large')).toBe('Too much.');
   const own = await reject('response');
   expect([own.status, own.json]).toEqual([403, { own: true }]);
   expectRateLimitHeaders(own);

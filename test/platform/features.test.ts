@@ -264,6 +264,7 @@ describe('an error of a feature', () => {
       expect(expectError(response, 500, 'internal_error')).not.toContain('secret');
       // What is no result of the handler stays.
       expect(response.headers).toHaveProperty('content-security-policy');
+      expect(response.headers).toHaveProperty('cache-control', 'no-store');
       const id = response.headers['x-request-id'];
       const line = await store.service.waitForLog(({ requestId }) => requestId === id);
       expect(line).toMatchObject({ level: 50, code: 'internal_error' });

@@ -67,6 +67,9 @@ function middleware(request: Request, response: Response, next: NextFunction): v
   if (rejection === 'response') response.status(403).json({ own: true });
   else if (rejection === 'private') {
     next(Object.assign(new Error('secret'), { expose: false, status: 502 }));
+  } else if (rejection === 'public') {
+    // As the package http-errors makes it, which middleware of Express uses.
+    next(Object.assign(new Error('Too much.'), { expose: true, statusCode: 413 }));
   } else next();
 }
 

@@ -280,6 +280,7 @@ class DocumentController {
 class FailingController {
   @Get(':kind')
   @Header('ETag', '"of-what-did-not-come"')
+  @Header('Cache-Control', 'max-age=60')
   @Header('Content-Encoding', 'gzip')
   @Header('Content-Language', 'en')
   @Header('Content-Range', 'bytes 0-1/2')

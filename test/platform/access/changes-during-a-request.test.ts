@@ -40,6 +40,26 @@ test.each([
   },
 );
 
+test('POST /v1/items › 401 and no reset when an upload with the same API key has been reset meanwhile', async () => {
+  const { key, keyId } = await createKey(store.database, store.owner.id);
+  const begin = async (request: string, type: string, length: number) => {
+    const headers = [`Content-Type: ${type}`, `Content-Length: ${length}`, 'Expect: 100-continue'];
+    const connection = await RawConnection.open(
+      store.service,
+      requestHead(request, key, ...headers),
+    );
+    expect((await connection.response()).status).toBe(100);
+    return connection;
+  };
+  const item = await begin('POST /v1/items', 'application/json', ITEM.length);
+  const upload = await begin('POST /v1/photos', 'multipart/form-data; boundary=x', 1_000);
+  await store.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [keyId]);
+  await store.service.advance(5 * SECOND_MS);
+  await expect(upload.serverEnd()).rejects.toThrow('ECONNRESET');
+  expectError(await item.write(ITEM).response(), 401, 'invalid_api_key');
+  item.close();
+});
+
 test('POST /v1/photos › an upload whose API key is revoked while it arrives is reset', async () => {
   const headers = [
     'Content-Type: multipart/form-data; boundary=x',

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { KeyUsage } from '../../../../src/platform/access/usage/key-usage.js';
 import { KeyUsageRepository } from '../../../../src/platform/access/usage/key-usage.repository.js';
+import type { KeyState } from '../../../../src/platform/http/request/caller.js';
 import { useDatabase } from '../../../harness/database/database.js';
 import { holdTable } from '../../../harness/database/database-lock.js';
 import { createKey, createOwner } from '../../../harness/database/factories.js';
@@ -173,6 +175,26 @@ describe('pets keys usage', () => {
     const both = ['--day', '2020-02-29', '--days', '2'];
     expect(await cli.failure(2, 'keys', 'usage', ...both)).toContain('--days');
   });
+});
+
+test('a save, such as that of the shutdown, stores what one in progress could not store', async () => {
+  const env = { DATABASE_LOCK_TIMEOUT_SECONDS: '60', DATABASE_STATEMENT_TIMEOUT_SECONDS: '60' };
+  const { app } = await startTestingApp({ database, features: [], env });
+  const { keyId } = await createOwner(database);
+  const counter = app.get(KeyUsage);
+  counter.count({ keyId: BigInt(keyId) } as KeyState, false);
+  const lock = await holdTable(database, 'api_key_usage', 'ACCESS EXCLUSIVE');
+  const first = counter.save();
+  await lock.waitedFor();
+  const second = counter.save();
+  await database.query(
+    "SELECT pg_cancel_backend(pid) FROM pg_locks WHERE NOT granted AND relation = 'api_key_usage'::regclass AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+  );
+  await first;
+  await lock.release();
+  await second;
+  const stored = 'SELECT requests FROM api_key_usage WHERE key_id = $1';
+  expect(await database.query(stored, [keyId])).toEqual([{ requests: '1' }]);
 });
 
 test('an attempt to save that ends late does not lower the counts of a later one', async () => {

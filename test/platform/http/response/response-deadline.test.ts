@@ -1,3 +1,7 @@
+import { holdTable } from '../../../harness/database/database-lock.js';
+import { createOwner } from '../../../harness/database/factories.js';
+import { ApiClient } from '../../../harness/http/client.js';
+import { untilMetric } from '../../../harness/service/metrics.js';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expectError } from '../../../harness/http/error-response.js';
 import { RawConnection, requestHead } from '../../../harness/http/raw-connection.js';
@@ -46,4 +50,26 @@ test.concurrent('the log says that the handler has sent no response', async () =
   await store.api.get('/v1/slow/forgotten', { 'X-Request-Id': id });
   const line = await store.service.waitForLog(({ requestId }) => requestId === id);
   expect(JSON.stringify(line)).toContain('response deadline: the handler has sent no response');
+});
+
+describe('the response deadline', () => {
+  const locked = useStore({ features: 'slow', env });
+
+  it('counts from the arrival of the request, also while its API key is looked up', async () => {
+    const late = new ApiClient(locked.service, (await createOwner(locked.database)).key);
+    await locked.api.get('/v1/nothing');
+    const order: string[] = [];
+    const send = async (name: string, client: ApiClient) => {
+      expectError(await client.get('/v1/slow/never'), 503, 'service_unavailable');
+      order.push(name);
+    };
+    const lock = await holdTable(locked.database, 'api_keys', 'ACCESS EXCLUSIVE');
+    const first = send('first', late);
+    await lock.waitedFor();
+    const second = send('second', locked.api);
+    await untilMetric(locked.service, 'requests_in_progress', (count) => count === 2);
+    await lock.release();
+    await Promise.all([first, second]);
+    expect(order).toEqual(['first', 'second']);
+  });
 });

@@ -4,6 +4,7 @@ import { ApiClient } from '../../../harness/http/client.js';
 import { expectError } from '../../../harness/http/error-response.js';
 import { RawConnection, requestHead } from '../../../harness/http/raw-connection.js';
 import { useStore } from '../../../harness/http/store.js';
+import { until } from '../../../harness/run/until.js';
 
 /** The most that the service reads of a rejected body. More than the buffers of the sockets hold. */
 const SWALLOWED_BYTES = 30_000_000;
@@ -75,6 +76,17 @@ test.each([
   pour();
   await closed;
   expect(sent).toBeLessThan(SWALLOWED_BYTES);
+});
+
+test('after a rejection, the connection of a client that keeps sending a little is closed', async () => {
+  const connection = await open(requestHead('POST /v1/items', keys['none'], JSON_TYPE, LONG));
+  expectError(await connection.response(), 401, 'missing_api_key');
+  // Neither the limit of bytes nor that of idle connections ends it.
+  connection.socket.on('error', () => undefined);
+  await until(() => {
+    if (!connection.socket.destroyed) connection.write(' ');
+    return connection.socket.destroyed;
+  });
 });
 
 test('a rejected body is swallowed after more than 4 MiB of earlier bodies on the connection', async () => {
