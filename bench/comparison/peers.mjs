@@ -50,6 +50,10 @@ export const PEERS = [
   { ...SERVICE, name: 'service-redis', redis: true },
   peer('node-http', 'node-http.mjs', ['animals', 'rejections']),
   peer('fastify', 'fastify.mjs', ['animals', 'rejections']),
+  {
+    ...peer('fastify-duties', 'fastify.mjs', ['animals', 'rejections']),
+    env: { DUTIES: 'true' },
+  },
   peer('nest-express', 'nest.ts', ['animals']),
 ];
 

@@ -1,12 +1,17 @@
 // @ts-check
 // Fastify with schemas for requests and responses, prepared statements, API keys cached for five
-// seconds, and @fastify/rate-limit with a window per day.
-import { createHash } from 'node:crypto';
+// seconds, and @fastify/rate-limit with a window per day. With DUTIES=true, it also does what the service does for each request:
+// a second window, a count of requests without a valid API key, a log line, a metric, an ETag, an id, and exact 64-bit integers.
+import { createHash, randomUUID } from 'node:crypto';
+import etag from '@fastify/etag';
 import rateLimit from '@fastify/rate-limit';
 import { fastify } from 'fastify';
+import { parse as parseExact } from 'lossless-json';
 import pg from 'pg';
+import { Histogram } from 'prom-client';
 
-pg.types.setTypeParser(pg.types.builtins.INT8, Number);
+const hasDuties = process.env.DUTIES === 'true';
+pg.types.setTypeParser(pg.types.builtins.INT8, hasDuties ? BigInt : Number);
 const pool = new pg.Pool({ max: Number(process.env.POOL_SIZE) });
 
 const COLUMNS = 'id, name, category_id AS "categoryId", status';
@@ -47,12 +52,20 @@ async function findOwner(key) {
 /** @param {unknown} request @returns {Owner} */
 const ownerOf = (request) => /** @type {any} */ (request).owner;
 
-const app = fastify();
+const app = fastify({
+  logger: hasDuties,
+  disableRequestLogging: true,
+  genReqId: ({ headers }) => headers['x-request-id']?.toString() ?? randomUUID(),
+});
 app.decorateRequest('owner', null);
+if (hasDuties) await addDuties();
+/** @type {(request: import('fastify').FastifyRequest) => Promise<unknown>} */
+let countForAddress = () => Promise.resolve();
 app.addHook('onRequest', async (request, reply) => {
   const key = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1];
   const owner = key === undefined ? undefined : await findOwner(key);
   if (!owner) {
+    await countForAddress(request);
     return reply
       .code(401)
       .send({ code: 'invalid_api_key', message: 'Send a valid API key.', status: 401 });
@@ -64,6 +77,48 @@ await app.register(rateLimit, {
   timeWindow: '1 day',
   keyGenerator: (request) => String(ownerOf(request).id),
 });
+if (hasDuties) {
+  const countMinute = app.createRateLimit({ max: 1_000_000_000, timeWindow: '1 minute' });
+  app.addHook('onRequest', async (request, reply) => {
+    const minute = await countMinute(request);
+    if (minute.isAllowed || minute.isExceeded) return;
+    reply.header('RateLimit', `"minute";r=${minute.remaining};t=${minute.ttlInSeconds}`);
+    reply.header('RateLimit-Policy', `"minute";q=${minute.max};w=60`);
+  });
+  countForAddress = app.createRateLimit({
+    max: 1_000_000_000,
+    timeWindow: '1 minute',
+    keyGenerator: ({ ip }) => ip,
+  });
+}
+
+/** Adds what the service does for each request. */
+async function addDuties() {
+  const duration = new Histogram({
+    name: 'http_server_request_duration_seconds',
+    help: 'Duration of a request',
+    labelNames: ['method', 'route', 'status'],
+  });
+  await app.register(etag);
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('X-Request-Id', request.id).header('X-Content-Type-Options', 'nosniff');
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const { method, ip, routeOptions } = request;
+    const { statusCode: status, elapsedTime: durationMs } = reply;
+    const route = routeOptions.url ?? 'unmatched';
+    duration.labels(method, route, String(status)).observe(durationMs / 1000);
+    const path = request.url.split('?', 1)[0];
+    const ownerId = /** @type {any} */ (request).owner?.id.toString();
+    const ids = { requestId: request.id, ownerId, clientAddress: ip };
+    app.log.info({ ...ids, method, path, route, status, durationMs }, 'request');
+  });
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
+    const text = body.toString();
+    // JSON.parse would round long numbers.
+    done(null, /\d[\d.]{15}/.test(text) ? parseExact(text) : JSON.parse(text));
+  });
+}
 
 const limit = { type: 'integer', minimum: 1, maximum: 100, default: 20 };
 const listSchema = {
