@@ -27,14 +27,13 @@ export class ApiKeyGuard implements CanActivate, CallerCheck {
   }
 
   /** @throws ServiceError missing_api_key, invalid_api_key, read_only_api_key or service_unavailable */
-  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+  async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = requestOf(context);
     if (routeMetadata(context, IsPublic)) return this.checkAccess(request);
     request.state.callerCheck = this;
-    const caller = this.authenticator.identify(request);
-    return caller instanceof Promise
-      ? caller.then((found) => this.check(request, found))
-      : this.check(request, caller);
+    // PlanThrottlerGuard has identified it, unless the route has `@SkipThrottle()`.
+    const { caller = await this.authenticator.identify(request) } = request.state;
+    return this.check(request, caller);
   }
 
   /** @throws ServiceError as `canActivate` */

@@ -36,10 +36,9 @@ export class Authenticator {
 
   /**
    * Returns the caller of a request, which the first call identifies. Without a valid API key, or if its state
-   * cannot be read, the caller is anonymous. Returns a promise only for an issued API key (see IssuedKeys)
-   * without a cached state of at most four seconds (docs/performance.md).
+   * cannot be read, the caller is anonymous.
    */
-  identify(request: Request): Identification | Promise<Identification> {
+  async identify(request: Request): Promise<Identification> {
     return request.state.caller ?? this.identifyAgain(request);
   }
 
@@ -47,17 +46,16 @@ export class Authenticator {
    * Identifies the caller again, by a state of its API key that is at most four seconds old, or ten minutes
    * while the database is unreachable.
    */
-  identifyAgain(request: Request): Identification | Promise<Identification> {
-    const keep = (caller: Identification): Identification => (request.state.caller = caller);
+  async identifyAgain(request: Request): Promise<Identification> {
     const hash = this.issuedHash(request);
-    if (hash === '') return keep(bearerToken(request) === '' ? MISSING : INVALID);
-    const key = this.cache.getFresh(hash);
-    return key ? keep(this.callerWith(key)) : this.lookUp(hash).then(keep);
+    const caller = hash === '' ? unknownCaller(request) : await this.callerOf(hash);
+    request.state.caller = caller;
+    return caller;
   }
 
-  private async lookUp(hash: string): Promise<Identification> {
+  private async callerOf(hash: string): Promise<Identification> {
     try {
-      return this.callerWith(await this.cache.get(hash));
+      return this.callerWith(this.cache.getFresh(hash) ?? (await this.cache.get(hash)));
     } catch (cause) {
       return { kind: 'anonymous', reason: 'unavailable', cause };
     }
@@ -87,6 +85,10 @@ export class Authenticator {
 
 function isUsable({ revoked, expiresAtMs }: KeyState, nowMs: number): boolean {
   return !revoked && (expiresAtMs === undefined || nowMs < expiresAtMs);
+}
+
+function unknownCaller(request: Request): Identification {
+  return bearerToken(request) === '' ? MISSING : INVALID;
 }
 
 /** Returns the token after the scheme, or '' if there is none or the scheme is different. */

@@ -45,8 +45,8 @@ export class InProcessStorage extends LimitStorage {
     super();
   }
 
-  override decide(budget: Budget, mode: LimitMode): RateLimitDecision {
-    return mode === 'consume' ? this.count(budget) : this.peekLocal(budget);
+  override decide(budget: Budget, mode: LimitMode): Promise<RateLimitDecision> {
+    return Promise.resolve(mode === 'consume' ? this.count(budget) : this.peekLocal(budget));
   }
 
   override peekLocal({ kind, id, quotas, ban }: Budget): RateLimitDecision {

@@ -110,7 +110,7 @@ export abstract class LimitStorage implements ThrottlerStorage {
   abstract readonly circuit: Circuit | undefined;
 
   /** Counts one request in all windows of its budget or in none, if the mode is `consume`. */
-  abstract decide(budget: Budget, mode: LimitMode): RateLimitDecision | Promise<RateLimitDecision>;
+  abstract decide(budget: Budget, mode: LimitMode): Promise<RateLimitDecision>;
 
   /** Peeks in the memory of this process. Redis may know of more requests. */
   abstract peekLocal(budget: Budget): RateLimitDecision;

@@ -59,21 +59,20 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
   }
 
   /** @throws ServiceError rate_limit_exceeded or api_key_banned, with `Retry-After` */
-  override canActivate(context: ExecutionContext): Promise<boolean> {
+  override async canActivate(context: ExecutionContext): Promise<boolean> {
     if (routeMetadata(context, IsPublic)) return super.canActivate(context);
     const request = requestOf(context);
     // ApiKeyGuard rejects the request, but only after the parser has read the body.
     if (hasBody(request) && !this.authenticator.mayHaveValidKey(request)) ignoreInput(request);
     // Before the functions of `@Throttle()` run, which may use the caller. ApiKeyGuard needs it in any case.
-    const caller = this.authenticator.identify(request);
-    return caller instanceof Promise
-      ? caller.then(() => super.canActivate(context))
-      : super.canActivate(context);
+    await this.authenticator.identify(request);
+    return super.canActivate(context);
   }
 
   /** Says who calls: the owner of a valid API key, or else the address. */
   protected override async getTracker(request: Request): Promise<string> {
-    return this.idOf(await this.authenticator.identify(request), request);
+    const { caller = await this.authenticator.identify(request) } = request.state;
+    return this.idOf(caller, request);
   }
 
   /** Decides over all windows in one step: those of the plan and, with `@Throttle()`, that of the route. */

@@ -31,11 +31,11 @@ describe('counters in the process', () => {
     expect(ends).toEqual([61_000, 86_400_000]);
   });
 
-  it('hold at most 200,000 addresses, and every owner', () => {
+  it('hold at most 200,000 addresses, and every owner', async () => {
     const storage = new InProcessStorage({ now: () => START_MS, monotonicMs: () => START_MS });
     const owners = Array.from({ length: 1_000 }, (_, index) => owner(String(index), 5, 5));
     const addresses = Array.from({ length: 201_000 }, (_, index) => address(String(index), 5));
-    for (const budget of [...owners, ...addresses]) storage.decide(budget, 'consume');
+    for (const budget of [...owners, ...addresses]) await storage.decide(budget, 'consume');
     const held = (budgets: Budget[]): number =>
       budgets.filter((budget) => storage.peekLocal(budget).windows[0]?.used === 1).length;
     expect([held(owners), held(addresses)]).toEqual([1_000, 200_000]);
