@@ -15,6 +15,9 @@ import { limitsOf, SECOND_MS } from '../../../harness/rate-limit/limits.js';
 import { until } from '../../../harness/run/until.js';
 import { startTestingApp } from '../../../harness/service/testing-app.js';
 
+/** The probe of a busy machine must not take the database for unreachable. */
+const PATIENT_PROBE = { READINESS_TIMEOUT_SECONDS: '30' };
+
 const database = useDatabase();
 
 const ask = ({ service }: Store, key: string, path = '/v1/nothing'): Promise<ApiResponse> =>
@@ -32,7 +35,9 @@ async function expectUnavailable(store: Store, response: ApiResponse): Promise<v
 
 /** The database responds all the time, only not in time to what needs the locked table. */
 describe('while the database is overloaded', () => {
-  const store = useStore({ env: { DATABASE_POOL_SIZE: '1', DATABASE_POOL_WAIT_SECONDS: '2' } });
+  const store = useStore({
+    env: { ...PATIENT_PROBE, DATABASE_POOL_SIZE: '1', DATABASE_POOL_WAIT_SECONDS: '2' },
+  });
 
   test('GET /v1/nothing › 503, not the last known state, and 200 for a probe: every connection is busy', async () => {
     // On a busy machine, the wait for a connection can exceed the limit without a lock.
@@ -54,7 +59,7 @@ describe('while the database is overloaded', () => {
 });
 
 describe('while a lookup takes longer than a statement may', () => {
-  const store = useStore({ env: { DATABASE_STATEMENT_TIMEOUT_SECONDS: '2' } });
+  const store = useStore({ env: { ...PATIENT_PROBE, DATABASE_STATEMENT_TIMEOUT_SECONDS: '2' } });
 
   test('GET /v1/nothing › 503, not the last known state: the server cancels the lookup', async () => {
     await until(async () => (await ask(store, store.owner.key)).status === 404);
