@@ -41,12 +41,12 @@ const SEQUENCES = `
     FROM pg_class WHERE relkind = 'S'`;
 
 /**
- * A service that owns an embedded server, and connections of a service's pool: their
- * application_name is only the name of the database.
+ * A service that owns an embedded server, also if its pool is empty, and connections of a service's pool:
+ * their application_name has no purpose at its end, such as that of this connection.
  */
 const SERVICES = `
-  SELECT FROM pg_stat_activity WHERE application_name ~ '^service [0-9]+$'
-      OR application_name = split_part(current_setting('application_name'), ' ', 1)
+  SELECT FROM pg_stat_activity WHERE application_name ~ '^service [0-9]+( |$)'
+      OR application_name = regexp_replace(current_setting('application_name'), ' [^ ]+$', '')
          AND datname = current_database()`;
 
 /** The audit trail. The target keeps its own records, after those of the source. */
