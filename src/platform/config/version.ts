@@ -38,6 +38,7 @@ export async function currentBuild(
   return { version: readVersion(folder), commit: commit.slice(0, 12), commitDate };
 }
 
+/** The process belongs to one project. */
 let checkedOut: Promise<string[]> | undefined;
 
 async function checkedOutCommit(folder: string): Promise<string[]> {

@@ -21,7 +21,7 @@ interface PropertyRules {
  *
  * class-validator collects and groups the rules of the class again for every value. Here they are collected
  * once (docs/performance.md). It relies on the metadata that class-validator returns. Without this
- * function, the pipe works as before.
+ * function, the pipe gives the same results and takes longer.
  */
 export function validDto(values: object, dto: Type): object | undefined {
   const properties = simpleRulesOf(dto);
