@@ -1,11 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
-import { listActions } from '../platform/access/administration/operator-actions.repository.js';
+import {
+  type ActionSelection,
+  listActions,
+} from '../platform/access/administration/operator-actions.repository.js';
 import { OwnerAdministration } from '../platform/access/administration/owner-administration.js';
 import { countUpTo, parseInt64Argument } from '../platform/commands/arguments.js';
 import { Command } from '../platform/commands/command.decorator.js';
 import { Terminal } from '../platform/commands/terminal.js';
-import { parseOwner } from './options.js';
+import { changeText } from './audit-text.js';
+import { parseOwner, parseSince, parseUntil } from './options.js';
 
 const MAX_LISTED = 10_000;
 
@@ -17,17 +21,25 @@ export class AuditCommands {
     private readonly terminal: Terminal,
   ) {}
 
-  @Command('list', 'list changes, the newest first', (command) =>
-    command
-      .option('--owner <name>', 'only changes of this owner and its API keys', parseOwner)
-      .option(
-        '--after <id>',
-        'only changes after the one with this id in the list',
-        parseInt64Argument,
-      )
-      .option('--limit <n>', `how many, at most ${MAX_LISTED}`, countUpTo(MAX_LISTED), 50),
+  @Command(
+    'list',
+    'list changes, the newest first',
+    (command) =>
+      command
+        .option('--owner <name>', 'only changes of this owner and its API keys', parseOwner)
+        .option('--since <time>', 'a UTC day, or a time such as 2026-11-26T10:00Z', parseSince)
+        .option('--until <time>', 'the same; a day is included', parseUntil)
+        .option('--actor <name>', 'only changes of this user, or of user@host')
+        .option('--action <name>', 'only this command, such as "keys revoke" or keys')
+        .option(
+          '--after <id>',
+          'only changes after the one with this id in the list',
+          parseInt64Argument,
+        )
+        .option('--limit <n>', `how many, at most ${MAX_LISTED}`, countUpTo(MAX_LISTED), 50),
+    { asText: inWords },
   )
-  async list({ owner, ...selection }: { owner?: string; after?: bigint; limit: number }) {
+  async list({ owner, ...selection }: { owner?: string } & Omit<ActionSelection, 'ownerId'>) {
     const ownerId = owner === undefined ? null : (await this.owners.get(owner)).id;
     const listed = await listActions(this.manager, { ...selection, ownerId });
     if (listed.length === selection.limit) {
@@ -35,4 +47,13 @@ export class AuditCommands {
     }
     return listed;
   }
+}
+
+type Actions = Awaited<ReturnType<typeof listActions>>;
+
+function inWords(actions: Actions): object {
+  return actions.map(({ id, performedAt, actor, owner, action, details }) => {
+    // Tables do not shorten a list as much as a text.
+    return { id, performedAt, actor, owner, change: [changeText(action, details)] };
+  });
 }

@@ -14,6 +14,7 @@ import { ACCESSES, Plans } from '../platform/config/plans.js';
 import type { BudgetKey, RateLimitDecision } from '../platform/rate-limit/limit-storage.js';
 import { PRODUCT } from '../product.js';
 import { readCounters } from './counters.js';
+import { csvOption, csvText } from './csv.js';
 import {
   addPlanOptions,
   type Options,
@@ -27,8 +28,12 @@ import {
 } from './options.js';
 
 const STATUSES = ['active', 'banned', 'expired', 'revoked', 'rotated'];
+const accessOption = () =>
+  new Option('--access <access>', 'read allows only GET, HEAD and OPTIONS').choices(ACCESSES);
 const NOTE_OPTION = ['--note <text>', 'for operators: what the key is for', parseNote] as const;
 const DEFAULT_DAYS = 30;
+/** The columns of `keys usage --csv`: a line for each day, owner and API key. */
+const DAILY_USAGE = ['day', 'owner', 'keyId', 'note', 'requests', 'rejections'];
 const STORE_KEY = 'Store the key now. It is not shown again.';
 /** The steps by which a list of API keys fits into 80 characters: the least important columns first. */
 const FIT = ['revokedAt', 'createdAt', 'plan', 16, 'hint', 12, 'expiresAt'];
@@ -53,7 +58,8 @@ export class KeysCommands {
       command
         .requiredOption('--owner <name>', 'the owner, created if it is new', parseOwner)
         .option('--expires-in <time>', 'lifetime, such as 90d (default: unlimited)', parseLifetime)
-        .option('--read-only', 'allow only GET, HEAD and OPTIONS')
+        .addOption(accessOption().default('read-write'))
+        .addOption(new Option('--read-only', 'the same as --access read').conflicts('access'))
         .option(...NOTE_OPTION);
       addPlanOptions(command, { required: false });
     },
@@ -62,7 +68,7 @@ export class KeysCommands {
   async issue(options: Options) {
     const { owner = '', plan, note, readOnly, expiresIn: lifetimeMs } = options;
     const newPlan = plan === undefined ? undefined : storedPlan({ ...options, plan });
-    const access = readOnly && 'read';
+    const access = readOnly ? 'read' : options.access;
     if (plan) await this.announceNewOwner(owner, plan);
     const issued = await this.keys.issue(owner, newPlan, { note, access, lifetimeMs });
     this.terminal.note(STORE_KEY);
@@ -101,20 +107,22 @@ export class KeysCommands {
             .argParser(parseDay)
             .conflicts('days'),
         )
+        .addOption(csvOption())
         .hook('preAction', () => {
           if (command.args.length === 0 || command.getOptionValue('owner') === undefined) return;
           command.error('error: expected the id of a key or --owner, not both');
         }),
   )
-  usage(id: bigint | undefined, { owner, day, days = DEFAULT_DAYS }: Options) {
-    return this.keys.usage(day ?? days, id ?? owner);
+  async usage(id: bigint | undefined, { owner, day, days = DEFAULT_DAYS, csv }: Options) {
+    if (!csv) return this.keys.usage(day ?? days, id ?? owner);
+    return csvText(DAILY_USAGE, await this.keys.dailyUsage(day ?? days, id ?? owner));
   }
 
   @Command('change', 'change the note, the access or the expiry of an API key', (command) =>
     command
       .argument('<id>', 'the id of the key', parseId)
       .option(...NOTE_OPTION)
-      .addOption(new Option('--access <access>', 'what the key allows').choices(ACCESSES))
+      .addOption(accessOption())
       .option('--expires-in <time>', 'lifetime from now on, such as 90d', parseDuration)
       .addOption(new Option('--no-expiry', 'never expire').conflicts('expiresIn'))
       .hook('preAction', () => {
@@ -177,8 +185,10 @@ export class KeysCommands {
     return keyJson(record);
   }
 
-  @Command('unban', 'lift the ban of a key and its lineage', (command) =>
-    command.argument('<id>', 'the id of the key', parseId),
+  @Command(
+    'unban',
+    'lift the ban of a key and of those that it replaced or that replaced it',
+    (command) => command.argument('<id>', 'the id of the key', parseId),
   )
   async unban(id: bigint) {
     const { decisions } = await readCounters([this.budgetKey(await this.keys.inspect(id))]);

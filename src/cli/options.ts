@@ -42,6 +42,24 @@ export function parseDay(text: string): string {
   throw new InvalidArgumentError('Expected a UTC day such as 2026-11-26.');
 }
 
+/** Parses a UTC day, of which it returns the start, or a time such as 2026-11-26T10:00Z. */
+export function parseSince(text: string): Date {
+  return parseTime(text, 0);
+}
+
+/** Parses a UTC day, of which it returns the end, or a time such as 2026-11-26T10:00Z. */
+export function parseUntil(text: string): Date {
+  return parseTime(text, UNIT_MS.d);
+}
+
+function parseTime(text: string, dayMs: number): Date {
+  if (/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})$/.test(text)) {
+    const time = new Date(text);
+    if (Number(time) >= 0) return time;
+  } else if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return new Date(Date.parse(parseDay(text)) + dayMs);
+  throw new InvalidArgumentError('Expected a UTC day, or a time such as 2026-11-26T10:00Z.');
+}
+
 /** Parses the path of a new migration, without its number and ending. @throws Error without sources */
 export function parseMigrationPath(text: string): string {
   if (!existsSync('src/app.module.ts')) {
@@ -91,6 +109,7 @@ export interface Options {
   /** false: --no-expiry */
   expiry?: boolean;
   yes?: true;
+  csv?: true;
 }
 
 /** Adds --plan, --per-minute and --per-day. Limits that do not match the plan are a usage error. */

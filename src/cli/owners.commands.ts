@@ -11,8 +11,21 @@ import type {
   RateLimitDecision,
 } from '../platform/rate-limit/limit-storage.js';
 import { readCounters } from './counters.js';
+import { csvOption, csvText } from './csv.js';
 import { addPlanOptions, type Options, parseOwner, storedPlan } from './options.js';
 import { timeText } from '../platform/commands/table.js';
+
+/** The columns of `owners usage --csv`. */
+const WINDOWS = [
+  'owner',
+  'plan',
+  'minuteUsed',
+  'minuteLimit',
+  'minuteResetsAt',
+  'dayUsed',
+  'dayLimit',
+  'dayResetsAt',
+];
 
 @Injectable()
 export class OwnersCommands {
@@ -61,14 +74,12 @@ export class OwnersCommands {
     'usage',
     'show the requests of the current minute and day, and their limits',
     (command) =>
-      command.argument(
-        '[name]',
-        'the name of the owner (default: all, the most used first)',
-        parseOwner,
-      ),
+      command
+        .argument('[name]', 'the name of the owner (default: all, the most used first)', parseOwner)
+        .addOption(csvOption()),
     { asText: usageText },
   )
-  async usage(name?: string) {
+  async usage(name?: string, { csv }: Options = {}) {
     const selected = name === undefined ? await this.owners.list() : [await this.owners.get(name)];
     const { decisions, problem } = await readCounters(
       selected.map((owner) => this.budgetKey(owner)),
@@ -76,6 +87,7 @@ export class OwnersCommands {
     if (problem !== undefined) throw new Error(problem);
     const usages = selected.map((owner, index) => usageJson(owner, decisions[index]));
     usages.sort((a, b) => b.day.used - a.day.used || b.minute.used - a.minute.used);
+    if (csv) return csvText(WINDOWS, usages.map(windowsOf));
     return name === undefined ? usages : (usages[0] ?? {});
   }
 
@@ -104,6 +116,13 @@ function usageJson({ name, plan }: Owner, decision: RateLimitDecision | undefine
 }
 
 type Usage = ReturnType<typeof usageJson>;
+
+function windowsOf({ owner, plan, minute, day }: Usage) {
+  const ofMinute = { minuteUsed: minute.used, minuteLimit: minute.limit };
+  const ofDay = { dayUsed: day.used, dayLimit: day.limit };
+  const resets = { minuteResetsAt: minute.resetsAt, dayResetsAt: day.resetsAt };
+  return { owner, plan, ...ofMinute, ...ofDay, ...resets };
+}
 
 /** Returns the windows of a list as `3 of 5`, and those of one owner also with their resets. */
 function usageText(usages: Usage | readonly Usage[]): object {

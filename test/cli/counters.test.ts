@@ -80,6 +80,13 @@ describeWithRedis('with REDIS_URL', () => {
     expect(stdout.split('\n')[1]).toMatch(
       /^Municipal animal shelte… +enterprise +3 of 5 +3 of 100$/,
     );
+    const csv = (await cli.run('owners', 'usage', '--csv')).stdout.split('\r\n');
+    const columns = 'minuteUsed,minuteLimit,minuteResetsAt,dayUsed,dayLimit,dayResetsAt';
+    expect(csv[0]).toBe(`owner,plan,${columns}`);
+    expect(csv[1]).toMatch(
+      /^"Municipal animal shelter, north",enterprise,3,5,[\d-]{10}T.*Z,3,100,[\d-]{10}T.*Z$/,
+    );
+    expect(csv.slice(3)).toEqual(['a,enterprise,0,5,,0,100,', '']);
     await database.query('TRUNCATE api_keys, owners');
     expect(await cli.json('owners', 'usage')).toEqual([]);
   });

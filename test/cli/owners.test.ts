@@ -1,3 +1,4 @@
+import { changeText } from '../../src/cli/audit-text.js';
 import { PRODUCT } from '../../src/product.js';
 import { useDatabase } from '../harness/database/database.js';
 import { Cli, OPERATOR } from '../harness/processes/command.js';
@@ -232,7 +233,7 @@ test('audit list › lists who changed what and when, newest first: all, or the 
   );
   const { stdout } = await cli.run('audit', 'list', '--owner', 'acme');
   expect(stdout).toMatch(
-    /^id {2}performedAt +actor +action +owner +details\n1 {3}[\d-]{10}T[\d:.]{12}Z {2}.* owners set-plan +acme +\{.*\}\n$/,
+    /^id {2}performedAt +actor +owner +change\n1 {3}[\d-]{10}T[\d:.]{12}Z {2}\S+ +acme +changed the plan from pro to free\n$/,
   );
 });
 
@@ -259,4 +260,62 @@ test('audit list › has 50 changes or as many as --limit says, and --after reac
   expect((await cli.run('audit', 'list', '--help')).stdout).toMatch(
     /--limit <n> +how many, at most 10000 \(default: 50\)/,
   );
+});
+
+test('audit list › --since, --until, --actor and --action select changes', async () => {
+  await database.query(
+    `INSERT INTO operator_actions (performed_at, actor, action, details) VALUES
+       ('2026-11-25T23:59:59.999Z', 'ann@one', 'keys revoke', '{"keyId": 1}'),
+       ('2026-11-26T00:00:00Z', 'ann@two', 'keys issue', '{"keyId": 2, "plan": "free"}'),
+       ('2026-11-26T23:59:59.999Z', 'anna@one', 'animals change', '{"ids": [1], "changed": ["status"]}'),
+       ('2026-11-27T00:00:00Z', 'bob@one', 'db migrate', '{"migrations": ["a"]}')`,
+  );
+  const ids = async (options: string) =>
+    ((await cli.json('audit', 'list', ...options.split(' '))) as { id: number }[]).map(
+      ({ id }) => id,
+    );
+  expect(await ids('--since 2026-11-26')).toEqual([4, 3, 2]);
+  expect(await ids('--until 2026-11-26')).toEqual([3, 2, 1]);
+  expect(await ids('--since 2026-11-26 --until 2026-11-26')).toEqual([3, 2]);
+  expect(await ids('--since 2026-11-26T01:00+01:00 --until 2026-11-27T00:00Z')).toEqual([3, 2]);
+  expect(await ids('--actor ann')).toEqual([2, 1]);
+  expect(await ids('--actor ann@one --limit 1')).toEqual([1]);
+  expect(await ids('--action keys')).toEqual([2, 1]);
+  expect((await cli.json('audit', 'list', '--action', 'keys issue'))[0].id).toBe(2);
+  expect(await ids('--action key')).toEqual([]);
+  for (const time of ['yesterday', '2026-02-30', '2026-11-26T10:00', '2026-11-26T25:00Z'])
+    expect(await cli.failure(2, 'audit', 'list', '--since', time)).toMatch(/Expected a UTC day/);
+});
+
+test.each<[action: string, details: object, text: string]>([
+  [
+    'keys issue',
+    { keyId: 3n, plan: 'pro', isNewOwner: true },
+    'issued key 3 to a new owner, plan pro',
+  ],
+  [
+    'keys issue',
+    { keyId: 3n, plan: 'pro', expiresAt: '2026-12-01T00:00:00.000Z' },
+    'issued key 3, plan pro, expires 2026-12-01',
+  ],
+  ['keys change', { keyId: 3n, changed: ['note', 'access'] }, 'changed the note, access of key 3'],
+  ['keys rotate', { keyId: 3n, newKeyId: 4n, expiresAt: null }, 'replaced key 3 by key 4'],
+  ['keys revoke', { keyId: 9007199254740993n }, 'revoked key 9007199254740993'],
+  ['keys unban', { keyId: 3n }, 'ended the ban of key 3'],
+  ['owners rename', { previousName: 'a' }, 'renamed the owner, who was "a"'],
+  ['owners remove', { revokedKeyIds: [1n] }, 'removed the owner and revoked 1 unused keys'],
+  ['db migrate', { migrations: ['a', 'b'] }, 'executed 2 migrations'],
+  ['animals change', { ids: [1n, 2n], changed: ['status'] }, 'changed the status of 2 animals'],
+  [
+    'animals change',
+    { ids: [1n], changed: ['status', 'name'] },
+    'changed the status, name of 1 animal',
+  ],
+  ['animals update', { ids: [1n, 2n] }, 'updated 2 animals'],
+  ['animals remove', { removed: 3, firstId: 4n, lastId: 9n }, 'removed 3 animals, ids 4 to 9'],
+  ['animals import', { added: 0 }, 'imported 0 animals'],
+  ['toys sell', { ids: [1n] }, 'toys sell {"ids":[1]}'],
+  ['toys change', { note: 0 }, 'toys change {"note":0}'],
+])('a change in words: %s %p', (action, details, text) => {
+  expect(changeText(action, details as Record<string, unknown>)).toBe(text);
 });

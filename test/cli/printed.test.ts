@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import { tableText } from '../../src/platform/commands/table.js';
+import { csvText } from '../../src/cli/csv.js';
+import { propertiesText, tableText } from '../../src/platform/commands/table.js';
 import { useDatabase } from '../harness/database/database.js';
 import { Cli, PROGRAM, resultOf } from '../harness/processes/command.js';
 import { inheritedEnvironment } from '../harness/service/service.js';
@@ -53,4 +54,17 @@ test('a table that is too wide shortens its texts, unless the command says what 
   expect(tableText([row]).split('\n')[1]).toBe(`1   ${cells(16)}`);
   const [head] = tableText([row], ['note', 'place']).split('\n');
   expect(head?.split(/ +/)).toEqual(['id', 'name', 'place', 'more']);
+});
+
+test.each([0, 0n, -0, false, [0], '0'])('%p is shown as it is, not as a dash', (value) => {
+  const shown = value === false ? 'false' : '0';
+  expect(propertiesText({ value })).toBe(`value  ${shown}`);
+  expect(tableText([{ value }])).toBe(`value\n${shown}`);
+});
+
+test('CSV has every value, empty cells for null, and quotes what separates', async () => {
+  const row = { a: 0n, b: null, c: 'x,"y"\r\n', d: new Date(0), e: 0 };
+  let text = '';
+  for await (const part of csvText(['a', 'b', 'c', 'd', 'e'], [row])) text += part;
+  expect(text).toBe('a,b,c,d,e\r\n0,,"x,""y""\r\n",1970-01-01T00:00:00.000Z,0\r\n');
 });

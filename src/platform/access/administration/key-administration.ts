@@ -8,7 +8,7 @@ import { hashKey, keyHint, KeyMaker } from '../key-format.js';
 import { Owner } from '../owner.entity.js';
 import { recordAction } from './operator-actions.repository.js';
 import { getOwner } from './owner-administration.js';
-import { usageByDay, usageByKey } from './usage.repository.js';
+import { usageByDay, usageByDayAndKey, usageByKey } from './usage.repository.js';
 
 /** The properties that operators choose for an API key. Undefined: the default, or no change. */
 interface KeyProperties {
@@ -85,6 +85,15 @@ export class KeyAdministration {
     }
     const owner = selected === undefined ? null : await getOwner(this.database, selected);
     return usageByKey(this.database, days, owner?.id ?? null);
+  }
+
+  /** Returns the usage of an API key, or that of an owner's or all API keys, by day and key. */
+  async dailyUsage(days: string | number, selected?: bigint | string) {
+    const isKey = typeof selected === 'bigint';
+    const keyId = isKey ? (await getKey(this.database, selected)).id : null;
+    const isOwner = typeof selected === 'string';
+    const ownerId = isOwner ? (await getOwner(this.database, selected)).id : null;
+    return usageByDayAndKey(this.database, days, { ownerId, keyId });
   }
 
   /** Changes properties of an API key. The audit trail does not contain the text of the note. */

@@ -12,7 +12,11 @@ const LIST = `
     FROM operator_actions
    WHERE ($1::bigint IS NULL OR (details ->> 'ownerId')::bigint = $1)
      AND ($2::bigint IS NULL OR id < $2)
-   ORDER BY id DESC LIMIT $3`;
+     AND ($3::timestamptz IS NULL OR performed_at >= $3)
+     AND ($4::timestamptz IS NULL OR performed_at < $4)
+     AND ($5::text IS NULL OR $5 IN (actor, split_part(actor, '@', 1)))
+     AND ($6::text IS NULL OR $6 IN (action, split_part(action, ' ', 1)))
+   ORDER BY id DESC LIMIT $7`;
 
 /** Selects changes. A condition that is null or omitted selects all. */
 export interface ActionSelection {
@@ -20,6 +24,13 @@ export interface ActionSelection {
   ownerId: bigint | null;
   /** Only those that the list has after this one. */
   after?: bigint;
+  since?: Date;
+  /** Exclusive. */
+  until?: Date;
+  /** Such as `ann@host`, or only the user. */
+  actor?: string;
+  /** Such as `keys revoke`, or only the first word. */
+  action?: string;
   limit: number;
 }
 
@@ -29,15 +40,27 @@ export interface ActionSelection {
  */
 export async function listActions(
   database: StatementRunner,
-  { ownerId, after, limit }: ActionSelection,
+  { ownerId, after, since, until, actor, action, limit }: ActionSelection,
 ) {
-  const rows = await queryRows<{ id: bigint; performedAt: Date; details: string }>(database, LIST, [
-    ownerId,
-    after ?? null,
-    limit,
-  ]);
+  const values = [ownerId, after, since, until, actor, action, limit];
+  const rows = await queryRows<{
+    id: bigint;
+    performedAt: Date;
+    actor: string;
+    action: string;
+    owner: string | null;
+    details: string;
+  }>(
+    database,
+    LIST,
+    values.map((value) => value ?? null),
+  );
   return rows.map((row) => {
-    return { ...row, performedAt: row.performedAt.toISOString(), details: exact(row.details) };
+    return {
+      ...row,
+      performedAt: row.performedAt.toISOString(),
+      details: exact(row.details) as Record<string, unknown>,
+    };
   });
 }
 

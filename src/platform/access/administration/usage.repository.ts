@@ -16,6 +16,13 @@ const BY_KEY = `
    WHERE ${IN_DAYS} AND ($3::bigint IS NULL OR owner.id = $3)
    GROUP BY key.id, owner.id ORDER BY sum(requests) DESC, sum(rejections) DESC, key.id`;
 
+const BY_DAY_AND_KEY = `
+  SELECT day, owner.name AS owner, key.id AS "keyId", key.note, ${SUMS} FROM api_key_usage
+    JOIN api_keys AS key ON key.id = key_id
+    JOIN owners AS owner ON owner.id = key.owner_id
+   WHERE ${IN_DAYS} AND ($3::bigint IS NULL OR owner.id = $3) AND ($4::bigint IS NULL OR key.id = $4)
+   GROUP BY day, key.id, owner.id ORDER BY day, owner.name, key.id`;
+
 /** The latest day is first. */
 export function usageByDay(database: StatementRunner, days: string | number, keyId: bigint) {
   return queryRows<object>(database, BY_DAY, [...daysOf(days), keyId]);
@@ -28,6 +35,16 @@ export function usageByKey(
   ownerId: bigint | null,
 ) {
   return queryRows<object>(database, BY_KEY, [...daysOf(days), ownerId]);
+}
+
+/** The first day is first, and then the owners by name. Without an owner or an API key, of all. */
+export function usageByDayAndKey(
+  database: StatementRunner,
+  days: string | number,
+  { ownerId, keyId }: { ownerId: bigint | null; keyId: bigint | null },
+) {
+  const values = [...daysOf(days), ownerId, keyId];
+  return queryRows<Record<string, unknown>>(database, BY_DAY_AND_KEY, values);
 }
 
 function daysOf(days: string | number): [day: string | null, last: number | null] {

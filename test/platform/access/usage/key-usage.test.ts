@@ -197,6 +197,43 @@ test('a save, such as that of the shutdown, stores what one in progress could no
   expect(await database.query(stored, [keyId])).toEqual([{ requests: '1' }]);
 });
 
+test('pets keys usage --csv › has a line for each day, owner and API key', async () => {
+  const cli = Cli.on(database);
+  await database.query('TRUNCATE api_keys, owners, api_key_usage RESTART IDENTITY');
+  await database.query(
+    `INSERT INTO owners (name, plan) VALUES ('z Süd, "Ort"', 'free'), ('a', 'free')`,
+  );
+  await database.query(
+    `INSERT INTO api_keys (owner_id, hash, hint, note)
+     SELECT owner_id, sha256(note::bytea), 'x', note FROM (VALUES (1, 'web'), (2, 'app'), (2, 'job'))
+       AS new (owner_id, note)`,
+  );
+  await database.query(
+    `INSERT INTO api_key_usage VALUES
+       ('2020-02-29', 1, gen_random_uuid(), 3, 0), ('2020-02-29', 1, gen_random_uuid(), 4, 1),
+       ('2020-02-29', 3, gen_random_uuid(), 0, 2), ('2020-02-29', 2, gen_random_uuid(), 10, 0),
+       (current_date, 2, gen_random_uuid(), 1, 0), (current_date - 1, 2, gen_random_uuid(), 5, 0)`,
+  );
+  const csv = async (...options: string[]) => {
+    const { stdout } = await cli.run('keys', 'usage', '--csv', ...options);
+    const [head, ...lines] = stdout.split('\r\n');
+    expect([head, lines.pop()]).toEqual(['day,owner,keyId,note,requests,rejections', '']);
+    return lines;
+  };
+  const day = ['--day', '2020-02-29'];
+  const lines = [
+    '2020-02-29,a,2,app,10,0',
+    '2020-02-29,a,3,job,0,2',
+    '2020-02-29,"z Süd, ""Ort""",1,web,7,1',
+  ];
+  expect(await csv(...day)).toEqual(lines);
+  expect(await csv('3', ...day)).toEqual([lines[1]]);
+  expect(await csv('--owner', 'a', ...day)).toEqual(lines.slice(0, 2));
+  const days = (await csv('--days', '2')).map((line) => line.replace(/^[\d-]{10},/, ''));
+  expect(days).toEqual(['a,2,app,5,0', 'a,2,app,1,0']);
+  expect(await csv('--day', '2020-03-01')).toEqual([]);
+});
+
 test('an attempt to save that ends late does not lower the counts of a later one', async () => {
   const { app } = await startTestingApp({ database, features: [] });
   const usage = app.get(KeyUsageRepository);

@@ -1,0 +1,24 @@
+import { Readable } from 'node:stream';
+import { Option } from 'commander';
+import { jsonText } from '../platform/http/response/json-text.js';
+
+/** Returns the option `--csv`. */
+export function csvOption(): Option {
+  return new Option('--csv', 'print CSV for a spreadsheet').conflicts('json');
+}
+
+/** Returns CSV (RFC 4180) with a header line. The cell of null is empty. */
+export function csvText(
+  names: readonly string[],
+  rows: readonly Readonly<Record<string, unknown>>[],
+): AsyncIterable<string> {
+  const lines = [names, ...rows.map((row) => names.map((name) => cell(row[name])))];
+  return Readable.from(lines.map((cells) => `${cells.join(',')}\r\n`));
+}
+
+function cell(value: unknown): string {
+  if (value === null) return '';
+  const time = value instanceof Date ? value.toISOString() : value;
+  const text = typeof time === 'string' ? time : jsonText(time);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
