@@ -65,7 +65,7 @@ export class PetsController {
     operationId: 'getPet',
     summary: 'Get an animal',
     description:
-      'Deprecated since 20 November 2026 and removed on 5 December 2030. Use `GET /pets` with the `status` filter instead.',
+      'Deprecated since 20 November 2026 and removed on 5 December 2030. Use `GET /pets` with the `status` filter instead. The list has no filter by `id`, because the published interface gives it only `limit` and `status`. To find animals by `id`, keep a copy of the list and refresh it: a request reads up to 100 animals. The guide for client developers (docs/clients.md) shows how.',
   })
   @ApiParam({
     name: 'petId',

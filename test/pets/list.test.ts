@@ -26,6 +26,15 @@ describe('GET /v1/pets', () => {
     expect([response.status, idsOf(response)]).toEqual([200, ids.slice(0, 20)]);
   });
 
+  it.each(['page=2', 'per_page=50', 'offset=20', 'sort=-id', 'id=7', 'name=Luna'])(
+    '200 with the first page for a parameter that does not exist: %s',
+    async (parameter) => {
+      const [plain, response] = [await list(), await list(`?${parameter}`)];
+      expect(response).toMatchObject({ status: 200, text: plain.text });
+      expect(response.headers.link).toBe(plain.headers.link);
+    },
+  );
+
   it('200 with the animals of a status only, and an empty array when there are none', async () => {
     const pending = ids.filter((_, index) => index % 2 === 1);
     expect(idsOf(await list('?status=pending&limit=30'))).toEqual(pending.slice(0, 30));

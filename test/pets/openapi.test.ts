@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createKey } from '../harness/database/factories.js';
 import { unknownKey } from '../harness/database/api-keys.js';
 import { ApiClient, type ApiResponse, send } from '../harness/http/client.js';
-import { Description } from '../harness/http/description.js';
+import { Description, type ParameterObject } from '../harness/http/description.js';
 import { useStore } from '../harness/http/store.js';
 import { createPets, newAnimal } from './animal.js';
 
@@ -41,6 +41,25 @@ test('the examples of an animal are valid', () => {
       expect([name, description.violations(schema.example, schema)]).toEqual([name, []]);
     }
 });
+
+test('getPet says what replaces it, that the list has no filter by id, and what to do', () => {
+  const { description: text } = description.operation('GET /pets/{petId}');
+  const [before, after] = text?.split('Use `GET /pets` with the `status` filter instead.') ?? [];
+  expect(before).toMatch(/removed on 5 December 2030/);
+  expect(after).toMatch(/no filter by `id`, because .* keep a copy .*docs\/clients\.md/);
+});
+
+test.each(['page', 'per_page', 'offset', 'sort', 'id', 'name'])(
+  'limit and cursor say that %s does not exist',
+  (name) => {
+    const parameters = description.operation('GET /pets').parameters as ParameterObject[];
+    expect(parameters.some((parameter) => parameter.name === name)).toBe(false);
+    for (const paging of ['limit', 'cursor']) {
+      const text = parameters.find((parameter) => parameter.name === paging)?.description;
+      expect(text).toMatch(RegExp(`does not exist and is ignored.*\`${name}\``));
+    }
+  },
+);
 
 const get = (path: string) => (): Promise<ApiResponse> => store.api.get(path);
 const post = (body: unknown) => store.api.post('/v1/pets', body);

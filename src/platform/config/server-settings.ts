@@ -27,6 +27,8 @@ export function readServerSettings(read: EnvironmentReader) {
     metricsHost: read.visibleText('METRICS_HOST', '127.0.0.1'),
     publicUrl: baseAddress(read, 'PUBLIC_URL'),
     stagingUrl: baseAddress(read, 'STAGING_URL'),
+    /** The address of the guide for client developers. */
+    clientGuideUrl: webAddress(read, 'CLIENT_GUIDE_URL'),
     /** Express's `trust proxy`: the number of proxies, or their addresses. */
     trustProxy: trustProxy(read),
     corsOrigins: corsOrigins(read),
@@ -52,6 +54,13 @@ function baseAddress(read: EnvironmentReader, name: string): string | undefined 
   if (!endsInVersion && /^https?:\/\/[^\s<>"?#@\\/][^\s<>"?#@]*$/.test(text)) return base;
   const expected = 'an http or https address without a query and without v1';
   return read.reject(name, `${expected}, such as https://api.example.org`);
+}
+
+function webAddress(read: EnvironmentReader, name: string): string | undefined {
+  const text = read.visibleText(name);
+  if (text === undefined || (/^https?:\/\/[^\s<>"@]+$/.test(text) && URL.canParse(text)))
+    return text;
+  return read.reject(name, 'an http or https address of a page');
 }
 
 function trustProxy(read: EnvironmentReader): number | string[] {

@@ -33,6 +33,7 @@ export interface ResponseObject {
 
 export interface ParameterObject {
   name: string;
+  description?: string;
   in: 'path' | 'query' | 'header';
   required?: boolean;
   example?: unknown;

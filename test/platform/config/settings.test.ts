@@ -38,7 +38,7 @@ const SHOWN = Object.entries(
 
 /** Those that are unset by default. `.env.example` has examples of their values. */
 const UNSET =
-  /^(?:PUBLIC_URL|STAGING_URL|DATABASE_(?:URL|PASSWORD)|REDIS_(?:URL|CA)|CORS_ORIGINS|NODE_ENV)/;
+  /^(?:PUBLIC_URL|STAGING_URL|CLIENT_GUIDE_URL|DATABASE_(?:URL|PASSWORD)|REDIS_(?:URL|CA)|CORS_ORIGINS|NODE_ENV)/;
 
 test('every setting has the default that .env.example shows', () => {
   const defaults = SHOWN.filter(([name]) => !UNSET.test(name));
@@ -145,6 +145,16 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
     'https://example.org:99999',
   ],
   ['STAGING_URL', /http or https address/, 'example.org', 'https://example.org/v1'],
+  [
+    'CLIENT_GUIDE_URL',
+    /http or https address of a page/,
+    'clients.md',
+    'javascript:alert(1)',
+    'file:///docs/clients.md',
+    'https://user:secret@example.org/guide',
+    'https://example.org/the guide',
+    'https://example.org:99999',
+  ],
   [
     'DATABASE_URL',
     /postgres:\/\//,

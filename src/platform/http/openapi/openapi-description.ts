@@ -47,6 +47,8 @@ const AFTER_DEPRECATION = [200, 201, 204, 304, 404, 410, 500, 503];
 const CODE_DESCRIPTION =
   'For programs. Features and later releases add codes: handle an unknown one by its status.';
 
+const CLIENT_GUIDE = 'Guide for client developers, with code: retries, paging, errors, generators';
+
 /** Swagger UI shows it above the input of the API key. */
 const API_KEY =
   'An API key that the operator of the service has issued. In a form, enter it without `Bearer`.';
@@ -116,13 +118,15 @@ export class OpenApiDescription {
     );
     // Many clients ignore the servers of a path, so all operations have the same ones.
     this.basePath = isOneVersion ? VERSION_PATH : '';
-    const { publicUrl = '', stagingUrl } = this.settings.server;
+    const { publicUrl = '', stagingUrl, clientGuideUrl } = this.settings.server;
     const description = publicUrl ? 'Production' : 'This server';
     this.routes.servers = [{ url: publicUrl + this.basePath || '/', description }];
     if (stagingUrl)
       this.routes.servers.push({ url: stagingUrl + this.basePath, description: 'Staging' });
     const name = `Operator of the ${product.title}`;
     this.routes.info.contact = publicUrl ? { name, url: publicUrl } : { name };
+    if (clientGuideUrl)
+      this.routes.externalDocs = { description: CLIENT_GUIDE, url: clientGuideUrl };
     this.current();
   }
 
@@ -172,7 +176,7 @@ export class OpenApiDescription {
         throw new StartError(`${other} and ${route}: both have the operationId ${operationId}`);
       routes.set(operationId, route);
     }
-    const { openapi, info, servers = [], security = [], components } = this.routes;
+    const { openapi, info, externalDocs, servers = [], security = [], components } = this.routes;
     const schemas = { ...components?.schemas, Error: errorSchema([...codes]) };
     const added = {
       ...components,
@@ -182,7 +186,16 @@ export class OpenApiDescription {
     };
     const tags = [...new Set(operations.flatMap(({ operation }) => operation.tags ?? []))];
     const names = tags.map((name) => ({ name }));
-    return { openapi, info, servers, security, tags: names, paths, components: added };
+    return {
+      openapi,
+      info,
+      ...(externalDocs && { externalDocs }),
+      servers,
+      security,
+      tags: names,
+      paths,
+      components: added,
+    };
   }
 
   /** Returns the id of an operation. It ends with the version, because a handler can serve several. */

@@ -9,6 +9,9 @@ import { IsIntegerParameter } from '../validation/property-rules.js';
 const MAX_PAGE_SIZE = 100;
 const DEFAULT_PAGE_SIZE = 20;
 
+const NO_OTHER_PARAMETERS =
+  'A parameter that is not listed here does not exist and is ignored, such as `page`, `per_page`, `offset`, `sort`, `id` or `name`.';
+
 /**
  * The query parameters of a list. A subclass adds the filters and the sort order of the list: a
  * cursor is valid only with the same values of them. Add new ones at the end of the class, so that
@@ -18,7 +21,7 @@ export class PageQuery {
   @ApiProperty({
     default: DEFAULT_PAGE_SIZE,
     required: false,
-    description: `Maximum number of items on the page: 1 to ${MAX_PAGE_SIZE}, by default ${DEFAULT_PAGE_SIZE}. Unknown parameters, such as \`page\`, are ignored. A name in another case, such as \`Limit\`, gets 400.`,
+    description: `Maximum number of items on the page: 1 to ${MAX_PAGE_SIZE}, by default ${DEFAULT_PAGE_SIZE}. ${NO_OTHER_PARAMETERS} A name in another case, such as \`Limit\`, gets 400.`,
   })
   @IsIntegerParameter(1, MAX_PAGE_SIZE)
   limit: number = DEFAULT_PAGE_SIZE;
@@ -27,8 +30,7 @@ export class PageQuery {
   @ApiProperty({
     type: 'string',
     required: false,
-    description:
-      'Position of the page, copied unchanged from the `Link` header of the previous page.',
+    description: `Position of the page, copied unchanged from the \`Link\` header of the previous page. ${NO_OTHER_PARAMETERS}`,
   })
   @Allow()
   cursor?: unknown;

@@ -220,6 +220,7 @@ describe('the OpenAPI description of another service', () => {
     env: {
       PUBLIC_URL: 'https://api.example.org/store/',
       STAGING_URL: 'https://staging.example.org',
+      CLIENT_GUIDE_URL: 'https://git.example.org/store/docs/clients.md?plain=0#retry',
     },
   });
 
@@ -230,6 +231,12 @@ describe('the OpenAPI description of another service', () => {
       { url: 'https://staging.example.org/v1', description: 'Staging' },
     ]);
     expect(document.info.contact.url).toBe('https://api.example.org/store');
+  });
+
+  it('links to the guide for client developers that the operator names', async () => {
+    const { document } = await Description.of(store.service);
+    const url = 'https://git.example.org/store/docs/clients.md?plain=0#retry';
+    expect(document.externalDocs).toMatchObject({ url });
   });
 
   it('omits an operation from its sunset on', async () => {
