@@ -51,11 +51,13 @@ export class Drafts {
   /**
    * @param manager of the open transaction, which drops the table
    * @param properties those of the rows that are stored
+   * @param columnOf returns the name of a property in the file, for messages
    */
   constructor(
     private readonly manager: EntityManager,
     private readonly metadata: EntityMetadata,
     private readonly properties: readonly string[],
+    private readonly columnOf: (property: string) => string = String,
   ) {
     this.columns = metadata.columns.filter(({ propertyName }) => properties.includes(propertyName));
     this.id = this.escape(metadata.primaryColumns[0]?.databaseName ?? '');
@@ -76,7 +78,7 @@ export class Drafts {
     const last = drafts.at(-1);
     if (!first || !last) return;
     this.lastLine = last.line;
-    await inAcceptedLines(this.manager, this.metadata, [first.line, last.line], (from, to) =>
+    await inAcceptedLines(this.manager, this.nameOf, [first.line, last.line], (from, to) =>
       this.addEach(drafts.filter(({ line }) => from <= line && line <= to)),
     );
   }
@@ -98,7 +100,7 @@ export class Drafts {
    * @throws RejectedLines with those that violate a constraint
    */
   insert(): Promise<AddedRows> {
-    return inAcceptedLines(this.manager, this.metadata, [1, this.lastLine], (from, to) =>
+    return inAcceptedLines(this.manager, this.nameOf, [1, this.lastLine], (from, to) =>
       this.insertLines(from, to),
     );
   }
@@ -140,7 +142,7 @@ export class Drafts {
       const property = pg.escapeLiteral(propertyName);
       return `
         UNION ALL
-        SELECT draft."#", ${property} || ' is empty, but has a value so far' ${this.joined()}
+        SELECT draft."#", ${pg.escapeLiteral(this.columnOf(propertyName))} || ' is empty, but has a value so far' ${this.joined()}
          WHERE ${property} = ANY(draft."#empty") AND stored.${this.escape(databaseName)}::text <> ''`;
     });
     const rows = await queryRows<{ line: bigint; reason: string; total: bigint }>(
@@ -195,7 +197,7 @@ export class Drafts {
    * @throws RejectedLines with those that violate a constraint
    */
   update(): Promise<UpdatedRow[]> {
-    return inAcceptedLines(this.manager, this.metadata, [1, this.lastLine], (from, to) =>
+    return inAcceptedLines(this.manager, this.nameOf, [1, this.lastLine], (from, to) =>
       this.updateLines(from, to),
     );
   }
@@ -239,6 +241,11 @@ export class Drafts {
     );
     return { ids: rows.map(({ id }) => id), total: Number(rows[0]?.total ?? 0) };
   }
+
+  private readonly nameOf = (column: string): string => {
+    const found = this.metadata.columns.find(({ databaseName }) => databaseName === column);
+    return found ? this.columnOf(found.propertyName) : column;
+  };
 
   private changeable(): ColumnMetadata[] {
     return this.columns.filter(({ isPrimary }) => !isPrimary);

@@ -19,7 +19,7 @@ export function exportStatement(
   properties: readonly string[],
   format: ExportFormat,
   where: Readonly<Record<string, string | undefined>>,
-  withRevision: boolean,
+  { withRevision, excel }: { withRevision: boolean; excel?: true | undefined },
 ): string {
   const { driver } = metadata.dataSource;
   const escape = (name: string) => driver.escape(name);
@@ -48,7 +48,7 @@ export function exportStatement(
   const row = 'row_to_json("#row")';
   const json = needsNulls ? row : `json_strip_nulls(${row})`;
   const [output, options] = {
-    csv: ['*', '(FORMAT csv, HEADER)'],
+    csv: ['*', `(FORMAT csv, HEADER, DELIMITER '${excel ? ';' : ','}')`],
     ndjson: [json, AS_TEXT],
     json: [`concat(CASE WHEN row_number() OVER () > 1 THEN ',' END, ${json})`, AS_TEXT],
   }[format] as [string, string];

@@ -24,6 +24,7 @@ export interface ImportOptions extends StoreOptions {
 export interface ExportOptions {
   format: ExportFormat;
   ids?: true;
+  excel?: true;
   json?: true;
 }
 
@@ -79,19 +80,32 @@ function fileUsage(dto: Type<object>): (command: Command) => void {
         parseValues,
       )
       .addOption(
-        new Option('--delimiter <c>', 'between columns (default: of a line sep=;, or ,)').choices([
-          ',',
-          ';',
-          '|',
-          'tab',
-        ]),
+        new Option('--delimiter <c>', 'between columns (default: that of the header line)').choices(
+          [',', ';', '|', 'tab'],
+        ),
       )
+      .option('--encoding <name>', 'such as windows-1252 (default: utf-8)', parseEncoding)
       .option('--dry-run', 'check the file, show the result, and store nothing');
   };
 }
 
-/** Adds `--format` and `--ids` to a command that exports rows. */
+/** Adds `--format`, `--ids` and `--excel` to a command that exports rows. */
 export function exportUsage(command: Command): Command {
   const format = new Option('--format <format>').choices(EXPORT_FORMATS).default('csv');
-  return command.addOption(format).option('--ids', 'also the ids and revisions, for an update');
+  return command
+    .addOption(format)
+    .option('--ids', 'also the ids and revisions, for an update')
+    .option('--excel', 'CSV that Excel opens: a byte order mark, and ; between columns')
+    .hook('preAction', () => {
+      const { excel, format, json } = command.opts<ExportOptions>();
+      if (excel && (json || format !== 'csv')) command.error('error: --excel requires CSV');
+    });
+}
+
+function parseEncoding(text: string): string {
+  try {
+    return new TextDecoder(text, { fatal: true }).encoding;
+  } catch {
+    throw new InvalidArgumentError('Expected an encoding, such as windows-1252 or utf-16le.');
+  }
 }

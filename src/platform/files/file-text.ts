@@ -8,7 +8,7 @@ const MAX_PAUSE_MS = 600_000;
 export const TOO_LONG = `is longer than ${MAX_LINE_BYTES} bytes`;
 
 const NOT_UTF8 =
-  'is not text in UTF-8. Save the file in UTF-8, in a spreadsheet as "CSV UTF-8". Nothing was stored.';
+  'is not text in UTF-8. Save the file in a spreadsheet as "CSV UTF-8", or set its encoding, such as --encoding windows-1252. Nothing was stored.';
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist',
@@ -36,13 +36,16 @@ export class UnreadableLine extends Error {
 }
 
 /**
- * Yields the text of a file in UTF-8, several whole lines at once, without a byte order mark at its
- * start.
+ * Yields the text of a file, several whole lines at once, without a byte order mark at its start.
  *
  * @param path `-`: standard input
- * @throws Error if the file cannot be read or is not UTF-8; UnreadableLine for a line that is too long
+ * @param encoding a name of the WHATWG standard
+ * @throws Error if the file cannot be read or has another encoding; UnreadableLine for a line that is too long
  */
-export async function* textBlocks(path: string): AsyncGenerator<string, undefined> {
+export async function* textBlocks(
+  path: string,
+  encoding = 'utf-8',
+): AsyncGenerator<string, undefined> {
   const isText = (bytes: Buffer) => isUtf8(bytes) && !bytes.includes(0);
   const decoder = new TextDecoder();
   let count = 0;
@@ -56,7 +59,8 @@ export async function* textBlocks(path: string): AsyncGenerator<string, undefine
     return decoder.decode(block, { stream: true });
   };
   let rest = Buffer.alloc(0);
-  for await (const chunk of bytesOf(path)) {
+  const source = bytesOf(path);
+  for await (const chunk of encoding === 'utf-8' ? source : utf8Of(source, encoding)) {
     const bytes = Buffer.concat([rest, chunk]);
     let end = bytes.lastIndexOf('\n') + 1;
     // Old spreadsheets end lines with CR alone. The last byte may be the CR of a CRLF.
@@ -67,6 +71,20 @@ export async function* textBlocks(path: string): AsyncGenerator<string, undefine
   }
   if (rest.length > 0) yield textOf(rest);
   return undefined;
+}
+
+/** Yields text of another encoding in UTF-8. @throws Error if it is not in this encoding */
+async function* utf8Of(source: AsyncIterable<Buffer>, encoding: string): AsyncGenerator<Buffer> {
+  const decoder = new TextDecoder(encoding, { fatal: true });
+  const decoded = (chunk?: Buffer) => {
+    try {
+      return Buffer.from(decoder.decode(chunk, { stream: chunk !== undefined }));
+    } catch (cause) {
+      throw new Error(`The file is not text in ${encoding}. Nothing was stored.`, { cause });
+    }
+  };
+  for await (const chunk of source) yield decoded(chunk);
+  yield decoded();
 }
 
 /** Yields the bytes of a file, or of standard input for `-`. @throws Error if it cannot be read */

@@ -1,4 +1,4 @@
-import type { EntityManager, EntityMetadata } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { queryRows } from '../database/sql.js';
 
 /** Bounds how often the lines are tried again. */
@@ -34,12 +34,13 @@ export class RejectedLines extends Error {
  * Runs a statement for a range of lines, in the open transaction. If the database rejects a value, halves
  * the range until it knows the lines.
  *
+ * @param nameOf returns the name that a column of the table has in the file
  * @param store runs the statement for the lines from one number to another
  * @throws RejectedLines
  */
 export async function inAcceptedLines<Result>(
   manager: EntityManager,
-  metadata: EntityMetadata,
+  nameOf: (column: string) => string,
   [first, last]: readonly [number, number],
   store: (from: number, to: number) => Promise<Result>,
 ): Promise<Result> {
@@ -64,7 +65,7 @@ export async function inAcceptedLines<Result>(
     const { error } = await attempt(from, to);
     if (!error) return;
     if (from === to) {
-      rejected.push([from, reasonOf(error, metadata)]);
+      rejected.push([from, reasonOf(error, nameOf)]);
       return;
     }
     const middle = Math.floor((from + to) / 2);
@@ -79,18 +80,16 @@ export async function inAcceptedLines<Result>(
   throw new RejectedLines(rejected, all.error);
 }
 
-function reasonOf(error: DatabaseError, { columns }: EntityMetadata): string {
+function reasonOf(error: DatabaseError, nameOf: (column: string) => string): string {
   const { code = '', column, constraint, detail = '', message } = error;
-  const propertyOf = (name: string) =>
-    columns.find(({ databaseName }) => databaseName === name)?.propertyName ?? name;
   // The detail depends on the language of the server, but not this part. It is missing if the role may not read the table.
   const [, names = '', value] = /\((.*?)\)=\((.*)\)/s.exec(detail) ?? [];
-  const given = `${names.split(', ').map(propertyOf).join(', ')} is ${value?.slice(0, MAX_VALUE)}`;
+  const given = `${names.split(', ').map(nameOf).join(', ')} is ${value?.slice(0, MAX_VALUE)}`;
   if (code === '23505' && value !== undefined)
     return `${given}, which a stored row or an earlier line already has`;
   if (code === '23503' && value !== undefined)
     return `${given}, which refers to a row that does not exist`;
-  if (code === '23502') return `${propertyOf(column ?? '')} is required`;
+  if (code === '23502') return `${nameOf(column ?? '')} is required`;
   if (constraint !== undefined) return `the constraint ${constraint} does not allow it`;
   return `the database rejects it (${code}: ${message})`;
 }

@@ -6,6 +6,7 @@ import { MAX_LINE_BYTES, textBlocks, TOO_LONG, UnreadableLine } from './file-tex
 import type { RowProperty } from './row-properties.js';
 
 const NO_ARRAY = 'Each object of a JSON array must be on a line of its own.';
+const MAX_SHOWN = 300;
 const DELIMITERS = [',', ';', '\t', '|'] as const;
 
 /** The columns of a property. The first one that is not empty counts. */
@@ -18,20 +19,24 @@ export type ValueMap = Readonly<Record<string, ReadonlyMap<string, string>>>;
 export interface FileOptions {
   map?: ColumnMap | undefined;
   values?: ValueMap | undefined;
-  /** By default that of a first line `sep=;`, which Excel writes, or a comma. */
+  /** By default that of a first line `sep=;`, which Excel writes, or of the header line. */
   delimiter?: string | undefined;
+  /** A name of the WHATWG standard. By default UTF-8. */
+  encoding?: string | undefined;
 }
 
 /** The number of a line in the file, and a function that reads it. It throws a ServiceError. */
 export type FileLine = readonly [line: number, read: () => unknown];
 
-/** A file in UTF-8 with rows: CSV (RFC 4180) with a header line, or a JSON object per line, also as an array. */
+/** A file with rows: CSV (RFC 4180) with a header line, or a JSON object per line, also as an array. */
 export class RowFile {
   /** Columns of CSV that are not read. */
   ignoredColumns: readonly string[] = [];
+  /** Options that would read columns whose names differ from those of properties only in case. */
+  proposedOptions: readonly string[] = [];
   /** Is known when the first line is. */
   isCsv = false;
-  private readonly map: ColumnMap;
+  private map: ColumnMap;
 
   /**
    * @param path `-`: standard input
@@ -46,9 +51,9 @@ export class RowFile {
     this.map = options.map ?? {};
   }
 
-  /** @throws Error if the file cannot be read, is not UTF-8 or not CSV, or lacks a column */
+  /** @throws Error if the file cannot be read, has another encoding or is not CSV, or lacks a column */
   async *lines(): AsyncGenerator<FileLine> {
-    const blocks = textBlocks(this.path);
+    const blocks = textBlocks(this.path, this.options.encoding);
     const { value: first = '' } = await blocks.next();
     async function* all() {
       yield first;
@@ -56,6 +61,11 @@ export class RowFile {
     }
     this.isCsv = !/\.(?:ndjson|jsonl)$/i.test(this.path) && !/^\s*[[{]/.test(first);
     yield* this.isCsv ? this.csvLines(all(), first) : this.jsonLines(all(), first);
+  }
+
+  /** Returns the name that a property has in the file. */
+  columnOf(property: string): string {
+    return this.map[property]?.join(' or ') ?? property;
   }
 
   private async *jsonLines(blocks: AsyncIterable<string>, first: string): AsyncGenerator<FileLine> {
@@ -89,7 +99,7 @@ export class RowFile {
     if (values) {
       const meaning = values.get(text);
       if (meaning !== undefined) return parse(meaning);
-      const problem = `${name} is ${JSON.stringify(text.slice(0, 100))}, which --values does not list`;
+      const problem = `${this.columnOf(name)} is ${JSON.stringify(text.slice(0, 100))}, which --values does not list`;
       throw new ServiceError('invalid_request', problem);
     }
     if (typeof value !== 'string') return value;
@@ -106,8 +116,7 @@ export class RowFile {
 
   private async *csvLines(blocks: AsyncIterable<string>, first: string): AsyncGenerator<FileLine> {
     const separator = separatorLine(first);
-    const delimiter = this.options.delimiter ?? separator ?? ',';
-    checkDelimiter(first, delimiter);
+    const delimiter = this.options.delimiter ?? separator ?? headerDelimiter(first);
     let isFirst = true;
     let next = 1;
     const parser = parse({
@@ -130,7 +139,7 @@ export class RowFile {
     try {
       for await (const [line, ...cells] of records as AsyncIterable<string[]>) {
         if (read) yield [Number(line), read.bind(this, cells)];
-        else read = this.readerOf(cells, delimiter);
+        else read = this.readerOf(cells);
       }
     } catch (error) {
       if (!(error instanceof CsvError)) throw error;
@@ -141,18 +150,29 @@ export class RowFile {
   }
 
   /** Returns a function that reads a record. @throws Error for a missing or repeated column */
-  private readerOf(header: readonly string[], delimiter: string) {
-    const isNamed = (name: string) =>
-      header.some((column) => column.trim().toLowerCase() === name.toLowerCase());
-    const own = this.properties.filter(({ name, isRequired }) => isRequired || isNamed(name));
+  private readerOf(header: readonly string[]) {
+    const similar = (name: string) =>
+      header.find((column) => column.trim().toLowerCase() === name.toLowerCase());
+    const own = this.properties.filter(
+      ({ name, isRequired }) => isRequired || header.includes(name),
+    );
     const map = { ...Object.fromEntries(own.map(({ name }) => [name, [name]])), ...this.map };
-    const used = Object.values(map).flat();
-    for (const column of used) {
-      if (header.filter((name) => name === column).length === 1) continue;
-      throw new Error(
-        `The header line must have one column ${column}. It is: ${header.join(delimiter).slice(0, 300)}. Set --map or --delimiter.`,
-      );
+    this.map = map;
+    for (const [property, columns] of Object.entries(map)) {
+      for (const column of columns) {
+        const count = header.filter((name) => name === column).length;
+        if (count === 1) continue;
+        const text = header.join(', ').slice(0, MAX_SHOWN);
+        if (count > 1) throw new Error(`Several columns "${column}". The file has: ${text}`);
+        const option = `--map ${property}=${similar(property) ?? 'COLUMN'}`;
+        throw new Error(`No column "${column}". The file has: ${text}. Map it: ${option}`);
+      }
     }
+    const used = Object.values(map).flat();
+    this.proposedOptions = this.properties.flatMap(({ name }) => {
+      const column = name in map ? undefined : similar(name);
+      return column === undefined || used.includes(column) ? [] : [`--map ${name}=${column}`];
+    });
     this.ignoredColumns = header.filter((name) => !used.includes(name));
     return (cells: readonly string[]) => {
       if (cells.length !== header.length) {
@@ -178,20 +198,11 @@ function separatorLine(text: string): string | undefined {
   return /^sep=([^\r\n])(?:\r\n?|\n)/i.exec(text)?.[1];
 }
 
-/** @throws Error if the header line has another delimiter, and not this one */
-function checkDelimiter(text: string, delimiter: string): void {
-  const [header = ''] = text
-    .replace(/^sep=.(?:\r\n?|\n)/i, '')
-    .trimStart()
-    .split(/[\r\n]/, 1);
+/** Returns the delimiter of the header line: a comma, unless it has only others. */
+function headerDelimiter(text: string): string {
+  const [header = ''] = text.trimStart().split(/[\r\n]/, 1);
   const unquoted = header.replace(/"[^"]*"/g, '');
-  if (unquoted.includes(delimiter)) return;
-  const other = DELIMITERS.find((character) => unquoted.includes(character));
-  if (other === undefined) return;
-  const option = other === '\t' ? 'tab' : `'${other}'`;
-  throw new Error(
-    `The header line separates its columns by ${option}. Set --delimiter ${option}, or save the file as CSV UTF-8 with commas. Nothing was stored.`,
-  );
+  return DELIMITERS.find((character) => unquoted.includes(character)) ?? ',';
 }
 
 /** Returns the first value of each property that is not empty. */

@@ -32,6 +32,7 @@ import {
 
 const BATCH = 1_000;
 const MAX_REPORTED = 20;
+const MAX_VALUE = 100;
 /** Bounds how long an update locks rows, and its record in the audit trail. */
 const MAX_CHANGED = 20_000;
 
@@ -71,7 +72,7 @@ export class RowFiles {
     const metadata = this.dataSource.getMetadata(entity);
     return this.dataSource.transaction(async (manager) => {
       const names = properties.map((property) => property.name);
-      const drafts = new Drafts(manager, metadata, names);
+      const drafts = new Drafts(manager, metadata, names, (property) => file.columnOf(property));
       await drafts.create();
       const content = createHash('sha256');
       const defaults = metadata.columns
@@ -160,13 +161,17 @@ export class RowFiles {
       const changes = await toDto(Changes, given);
       const { [id]: rowId, [REVISION]: revision } = given as Record<string, unknown>;
       if (typeof rowId !== 'bigint' && !Number.isSafeInteger(rowId)) {
-        throw new ServiceError('invalid_request', `${id} is required and must be an integer.`);
+        const given =
+          (rowId ?? undefined) === undefined
+            ? ` is required and must be`
+            : `: ${jsonText(rowId)} is not`;
+        throw new ServiceError('invalid_request', `${id}${given} an integer.`);
       }
       const known = hasRevision(names) && typeof revision === 'string' ? revision : undefined;
       return { line, values: { ...changes, [id]: rowId }, empty, revision: known };
     };
     return this.dataSource.transaction(async (manager) => {
-      const drafts = new Drafts(manager, metadata, names);
+      const drafts = new Drafts(manager, metadata, names, (property) => file.columnOf(property));
       await drafts.create();
       const total = await this.readValid(file, 'changed', {
         toDraft,
@@ -214,16 +219,17 @@ export class RowFiles {
   /** Yields the text of all rows that have these values, in the order of their ids. */
   export<Dto extends object>(
     { entity, dto }: FileRows<Dto>,
-    { format, ids, json }: ExportOptions,
+    { format, ids, excel, json }: ExportOptions,
     where: Readonly<Record<string, string | undefined>> = {},
   ): AsyncIterable<string | Buffer> {
     const metadata = this.dataSource.getMetadata(entity);
     const properties = [...(ids ? [idOf(metadata)] : []), ...entityProperties(dto, entity)];
     const form = json ? 'json' : format;
     const withRevision = ids === true && hasRevision(properties);
-    const sql = exportStatement(metadata, properties, form, where, withRevision);
+    const sql = exportStatement(metadata, properties, form, where, { withRevision, excel });
     const output = copyOutput(this.dataSource, sql);
-    return form === 'json' ? array(output) : output;
+    if (form === 'json') return inParts('[\n', output, ']\n');
+    return excel ? inParts('\ufeff', output) : output;
   }
 
   /**
@@ -262,13 +268,13 @@ export class RowFiles {
     try {
       for await (const [line, read] of file.lines()) {
         lines++;
+        let values: unknown;
         try {
-          batch.push(await toDraft(line, read()));
+          values = read();
+          batch.push(await toDraft(line, values));
         } catch (error) {
           if (!(error instanceof ServiceError)) throw error;
-          const reason = error.message.replace(/^The request body |\.$/g, '');
-          const text = file.isCsv ? reason.replaceAll(AS_JSON_NUMBER, '') : reason;
-          if (++invalid <= MAX_REPORTED) reports.push([line, text]);
+          if (++invalid <= MAX_REPORTED) reports.push([line, reasonOf(error, file, values)]);
         }
         if (lines % BATCH > 0) continue;
         await keepBatch();
@@ -281,6 +287,9 @@ export class RowFiles {
       throw new LinesError([summary, ...textsOf(reports), error.message], error);
     } finally {
       this.terminal.progress();
+    }
+    for (const option of file.proposedOptions) {
+      this.terminal.note(`A column was not read. To read it, set ${option}.`);
     }
     const more = await check?.();
     if (more) {
@@ -295,6 +304,21 @@ export class RowFiles {
       ...texts,
     ]);
   }
+}
+
+/** Returns why a line is invalid: of CSV with the names and values of the file, of JSON as a request gets it. */
+function reasonOf(error: ServiceError, file: RowFile, values: unknown): string {
+  const { message, invalidProperties } = error;
+  const reason = message.replace(/^The request body |\.$/g, '');
+  if (!file.isCsv || invalidProperties.length === 0) return reason;
+  const texts = invalidProperties.map(({ property, message: problem }) => {
+    const column = file.columnOf(property);
+    const value = (values as Record<string, unknown>)[property] ?? undefined;
+    if (value === undefined) return problem.replace(property, () => column);
+    const shown = jsonText(typeof value === 'string' ? value.slice(0, MAX_VALUE) : value);
+    return `${column}: ${shown} ${problem.replace(`${property} must be `, 'is not ')}`;
+  });
+  return texts.join('; ').replaceAll(AS_JSON_NUMBER, '');
 }
 
 /** Returns the first invalid lines as text. */
@@ -402,8 +426,12 @@ function canonical(
   return `${jsonText(given)}\n`;
 }
 
-async function* array(items: AsyncIterable<Buffer>): AsyncGenerator<string | Buffer> {
-  yield '[\n';
+async function* inParts(
+  start: string,
+  items: AsyncIterable<Buffer>,
+  end = '',
+): AsyncGenerator<string | Buffer> {
+  yield start;
   yield* items;
-  yield ']\n';
+  yield end;
 }

@@ -102,9 +102,13 @@ describe('items import', () => {
     const line = await rejected(file(HEADER + [...records, ...more].join('\n')));
     expect(line).toMatch(/^Nothing was added\. Invalid lines: 34 of 35\nline 5: name is/);
     expect(line).toMatch(NAME);
-    expect(line).toMatch(/\nline 6: categoryId must be .+\nline 7: has 2 cells instead of 3\n/);
-    expect(line).toMatch(/\nline 8: name must .+; categoryId must .+; status must be one of avail/);
-    expect(line).toMatch(/\nline 24: categoryId [^;]+; status [^;]+\nand 14 more$/);
+    expect(line).toMatch(
+      /\nline 6: categoryId: "abc" is not an integer .+\nline 7: has 2 cells instead of 3\n/,
+    );
+    expect(line).toMatch(
+      /\nline 8: name: "x{100}" is not .+; categoryId: 5\.5 is not .+; status: "SO LD" is not one of avail/,
+    );
+    expect(line).toMatch(/\nline 24: categoryId: "5 " [^;]+; status: "gone" [^;]+\nand 14 more$/);
     expect(line).not.toContain('JSON');
   });
 
@@ -131,29 +135,30 @@ describe('items import', () => {
   });
 
   test.each<[name: string, content: string | Buffer, line: RegExp, ...options: string[]]>([
-    ['no column', 'a,b;c\n', /must have one column name\. It is: a,b;c\. Set --map/],
+    [
+      'no column',
+      'Nr,Name,Art\n',
+      /^No column "name"\. The file has: Nr, Name, Art\. Map it: --map name=Name$/,
+    ],
     [
       'another delimiter and invalid rows',
       '"name";"categoryId"\na;x\n',
-      /^The header line separates its columns by ';'\. Set --delimiter ';', or save the file as CSV UTF-8/,
+      /: 1 of 1\nline 2: categoryId: "x" is not an integer from/,
     ],
-    ['tabs', 'name\tcategoryId\n', /separates its columns by tab\. Set --delimiter tab/],
-    ['commas', 'name,categoryId\n', /columns by ','\. Set/, '--delimiter', ';'],
-    ['a required column missing', 'name\na\n', /must have one column categoryId/],
-    ['a mapped column missing', HEADER, /must have one column Name/, '--map', 'name=Name'],
-    ['a duplicate', 'name,name,categoryId\n', /must have one column name/],
+    ['another delimiter than the option', HEADER, /has: name,categoryId/, '--delimiter', ';'],
     [
-      'another case',
-      'name,categoryId,Status\n',
-      /one column status\. It is: name,categoryId,Status/,
+      'a required column missing',
+      'name\na\n',
+      /^No column "categoryId"\. The file has: name\. Map it: --map categoryId=COLUMN$/,
     ],
+    ['a mapped column missing', HEADER, /^No column "Name"/, '--map', 'name=Name'],
+    ['a duplicate', 'name,name,categoryId\n', /^Several columns "name"\./],
     ['an unclosed quote', 'name,categoryId\n"a\r\n",1\n"b,1\n', /line 4 has a quotation mark/],
     [
       'a stray quote',
       'name,categoryId\n\na,x\na"b,1\nc,1\n',
       /^Nothing was added.+ read to its end\nline 4 has a quotation mark [^\n]+$/,
     ],
-    ['a space in the header', 'name,categoryId, status\na,1,sold\n', /one column status\. It is/],
     [
       'a JSON array of objects with several lines',
       '[\n  {\n    "name":"a",\n    "categoryId":1\n  }\n]\n',
@@ -165,18 +170,56 @@ describe('items import', () => {
       /line 3 is longer than 1048576/,
     ],
     ['a long line of JSON', `{"name":"${'x'.repeat(2 ** 21)}`, /line 1 is longer than 1048576/],
-    ['a second byte order mark', `\ufeff\ufeff${HEADER}`, /must have one column name\. It is:/],
+    ['a second byte order mark', `\ufeff\ufeff${HEADER}`, /^No column "name"/],
     ['a long record', `name,categoryId\n"${'x\n'.repeat(2 ** 20)}",1`, /line 2 is longer than/],
     [
       'Windows-1252 and invalid rows',
       Buffer.from('name,categoryId\na,x\nZoë,1\n', 'latin1'),
-      /^Line 3 is not text in UTF-8\. Save the file in UTF-8, in a spreadsheet as "CSV UTF-8"\. Nothing/,
+      /^Line 3 is not text in UTF-8\. Save the file in a spreadsheet as "CSV UTF-8", or set .+ --encoding windows-1252\./,
     ],
     ['NUL', 'name,categoryId\na\0,1\n', /^Line 2 is not text in UTF-8/],
     ['UTF-16', Buffer.from('\ufeffname;categoryId\n', 'utf16le'), /^Line 1 .+ "CSV UTF-8"/],
     ['UTF-16 without a mark', Buffer.from('{"name":1}', 'utf16le'), /^Line 1 is not text in UTF-8/],
   ])('a file with %s is an error', async (_name, content, line, ...options) => {
     expect(await rejected(file(content), ...options)).toMatch(line);
+  });
+
+  test('a CSV is reported with the names and values of the file', async () => {
+    const map = ['--map', 'name=Name', '--map', 'categoryId=Tierart', '--map', 'categoryId=Art'];
+    const path = file('Name;Tierart;Art;status\n;Hund;;\na;;b;gone\n');
+    expect(await rejected(path, ...map)).toMatch(
+      /line 2: Name is required and .+; Tierart or Art: "Hund" is not an integer from .+\nline 3: .+: "b" is not an integer .+; status: "gone" is not one of/,
+    );
+  });
+
+  test.each(['Status', ' status'])(
+    'an optional column with the name "%s" is proposed, and not read',
+    async (name) => {
+      const path = file(`name,categoryId,${name}\na,1,sold\n`);
+      const { code, stderr } = await cli.run('items', 'import', path);
+      expect([code, stderr]).toEqual([0, expect.stringContaining(`set --map status=${name}.\n`)]);
+      expect(await stored()).toEqual([row('a')]);
+    },
+  );
+
+  test.each([
+    ['windows-1252', Buffer.from('name;categoryId\r\nJ\xf6rg \x80;1\r\n', 'latin1')],
+    ['ISO-8859-1', Buffer.from('name;categoryId\r\nJ\xf6rg \x80;1\r\n', 'latin1')],
+    ['utf-16le', Buffer.from('\ufeffname\tcategoryId\r\nJörg €\t1\r\n', 'utf16le')],
+    ['utf-8', Buffer.from('\ufeffname,categoryId\nJörg €,1\n')],
+  ])('--encoding %s reads what other programs save', async (encoding, content) => {
+    await importFile(file(content), '--encoding', encoding);
+    expect(await stored()).toEqual([row('Jörg €')]);
+  });
+
+  test('a file of another encoding than --encoding, and an unknown one, are errors', async () => {
+    const wrong = file(Buffer.from('name,categoryId\n\x81\n', 'latin1'));
+    expect(await cli.failure(1, 'items', 'import', wrong, '--encoding', 'shift_jis')).toBe(
+      'The file is not text in shift_jis. Nothing was stored.',
+    );
+    expect(await cli.failure(2, 'items', 'import', wrong, '--encoding', 'ansi-x')).toMatch(
+      /Expected an encoding, such as windows-1252/,
+    );
   });
 
   test.each(['', HEADER, `${HEADER},,\n`, '\ufeff', '\n\n'])(
@@ -430,9 +473,9 @@ describe('items export', () => {
   test.each([
     [
       'id,name\n1,Frank\n2, \nx,Bo\n1,Bo\n99,\n,Bo\n3,Bo\n',
-      /^Nothing was changed\. Invalid lines: 5 of 7\nline 3: name must .+\nline 4: id is required and must be an integer\nline 5: the id is also in line 2\nline 6: name must .+\nline 7: id is required and must be an integer$/,
+      /^Nothing was changed\. Invalid lines: 5 of 7\nline 3: name must .+\nline 4: id: "x" is not an integer\nline 5: the id is also in line 2\nline 6: name must .+\nline 7: id is required and must be an integer$/,
     ],
-    ['name\nFrank\n', /must have one column id\. It is: name/],
+    ['name\nFrank\n', /^No column "id"\. The file has: name/],
     ['id,name\n', /^Nothing was changed\. There are no items in the input\.$/],
     [
       '{"id":1,"name":null,"categoryId":"2"}\n[1]\n',
@@ -459,6 +502,20 @@ describe('items export', () => {
     expect(line).toMatch(/^Another transaction .+ Try again\.$/);
     await database.query('SELECT FROM test_items WHERE id = 1 FOR UPDATE NOWAIT');
     await holder.end();
+  });
+
+  test('--excel › has a byte order mark and semicolons, which import and update read', async () => {
+    await fill();
+    const before = await stored();
+    const { stdout } = await cli.run('items', 'export', '--ids', '--excel');
+    expect(stdout).toMatch(/^\ufeffid;name;categoryId;status;revision\n1;""/);
+    expect(await cli.json('items', 'update', file(stdout))).toMatchObject({ same: NAMES.length });
+    await database.query('TRUNCATE test_items');
+    expect(await importFile(path('items.csv'))).toMatchObject({ added: NAMES.length });
+    expect(await stored()).toEqual(before);
+    for (const option of ['--json', '--format=ndjson']) {
+      expect(await cli.failure(2, 'items', 'export', '--excel', option)).toMatch(/requires CSV$/);
+    }
   });
 
   test('--json is one array, and --status selects', async () => {
