@@ -196,6 +196,7 @@ function createRepository(folder: string): void {
 /** The commands that fail here, and how. */
 const FAILURES: [command: string, message: RegExp][] = [
   ['pets keys revoke', /Confirm with --yes/],
+  ['pets owners remove', /Confirm with --yes/],
   ['pets db copy-embedded', /There is no database in/],
 ];
 
@@ -205,9 +206,9 @@ describeWithAnyRedis('docs/commands.md, docs/runbook.md and SECURITY.md', () => 
   test('each command', async () => {
     const redis = await openRedis();
     await database.query(`
-      INSERT INTO owners (name, plan) VALUES ('City shelter', 'pro');
+      INSERT INTO owners (name, plan) VALUES ('City shelter', 'pro'), ('City sheltr', 'free');
       INSERT INTO api_keys (id, owner_id, hash, hint) OVERRIDING SYSTEM VALUE
-      SELECT 3, id, sha256(''), '' FROM owners;
+      SELECT 3, id, sha256(''), '' FROM owners WHERE plan = 'pro';
       ALTER TABLE api_keys ALTER COLUMN id RESTART WITH 17`);
     const settings = { REDIS_URL: redis.url, REDIS_PREFIX: database.name };
     const operator = new Operator(database, settings);
