@@ -126,6 +126,17 @@ export default {
       '^src/(?:platform/)?[^/]+\\.ts$',
       [platform('index'), PRODUCT],
     ),
+    // The embedded database starts while NestJS is loaded.
+    {
+      name: 'settings-load-no-framework',
+      severity: 'error',
+      from: { path: '^src/platform/config/' },
+      to: {
+        path: '(?:^|/)node_modules/(?:@nestjs|typeorm)/',
+        dynamic: false,
+        dependencyTypesNot: ['type-only'],
+      },
+    },
     // Commands would start half as fast.
     {
       name: 'cli-loads-no-http',

@@ -1,5 +1,4 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { Logger } from '@nestjs/common';
 import { type EnvironmentReader, readSettings } from './environment-reader.js';
 
 const PEM_BLOCKS = /(?=-----BEGIN )/;
@@ -17,7 +16,6 @@ export function renewedSettings<Result>(
   settings: (read: EnvironmentReader) => Result,
   current: Result,
 ): () => Result {
-  const logger = new Logger(renewedSettings.name);
   let reported: string | undefined;
   return () => {
     try {
@@ -25,11 +23,17 @@ export function renewedSettings<Result>(
       reported = undefined;
     } catch (error) {
       const { message } = error as Error;
-      if (message !== reported) logger.warn(`${message}. The last valid value stays in use.`);
+      if (message !== reported) void warn(`${message}. The last valid value stays in use.`);
       reported = message;
     }
     return current;
   };
+}
+
+async function warn(text: string): Promise<void> {
+  // Loaded on demand: the embedded database starts before NestJS is loaded.
+  const { Logger } = await import('@nestjs/common');
+  new Logger(renewedSettings.name).warn(text);
 }
 
 /** The texts of files in PEM. */

@@ -629,6 +629,8 @@ describe('a secret from a file', () => {
 describe('the credentials of a new connection', () => {
   const [firstCa = '', secondCa = ''] = rootCertificates;
   const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
+  /** The settings import it for a warning. */
+  const loggerIsLoaded = () => import('@nestjs/common');
   afterEach(() => warn.mockClear());
   afterAll(() => warn.mockRestore());
 
@@ -695,7 +697,7 @@ describe('the credentials of a new connection', () => {
         new Settings(PRODUCT, { REDIS_URL: 'rediss://redis', REDIS_CA_FILE: path }).redis!
           .credentials,
     ],
-  ])('are what the file says now, or said last: %s', (title, first, second, invalid, of) => {
+  ])('are what the file says now, or said last: %s', async (title, first, second, invalid, of) => {
     const path = file('renewed', first);
     const current = of(path);
     const before = current();
@@ -703,10 +705,12 @@ describe('the credentials of a new connection', () => {
       file('renewed', text);
       expect(current()).toEqual(before);
       expect(current()).toEqual(before);
+      await loggerIsLoaded();
       expect(warn.mock.lastCall).toEqual([expect.stringMatching(/ is invalid: .*stays in use\.$/)]);
     }
     rmSync(path);
     expect(current()).toEqual(before);
+    await loggerIsLoaded();
     const lines = new Set(warn.mock.calls.map(([line]) => String(line)));
     expect(warn.mock.calls).toHaveLength(lines.size);
     file('renewed', second);
