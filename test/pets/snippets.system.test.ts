@@ -44,6 +44,14 @@ beforeAll(() => {
   write('list.js', javaScriptOf(block('ts', 'console.log(count)')));
   write('int64.js', javaScriptOf(block('ts', 'lossless-json')));
   write('error.js', javaScriptOf(block('ts', 'instanceof StoreError')));
+  write('error.py', block('python', 'from store import'));
+  write('copy.js', javaScriptOf(block('ts', '// copy.ts')));
+  write(
+    'refresh.js',
+    `import { refresh } from './copy.js';
+     const pages = await refresh(new Map(JSON.parse(process.env.FORMER)));
+     console.log(JSON.stringify([...pages]));`,
+  );
   write('page.sh', block('sh', '--retry-connrefused'));
   write('pages.sh', block('sh', `query='limit=100'`));
   // How a program calls the function of each language. Each prints the status of the last response.
@@ -61,11 +69,11 @@ beforeAll(() => {
   );
   write(
     'call.py',
-    `from store import send, urllib
+    `from store import StoreError, send
 try:
     print(send("pets")[0])
-except urllib.error.HTTPError as error:
-    print(error.code)
+except StoreError as error:
+    print(error.status)
 `,
   );
 });
@@ -90,6 +98,12 @@ async function output(program: string, env: Record<string, string>): Promise<str
     return failed;
   });
   return stdout.trim();
+}
+
+/** Returns the ids of the animals of a printed copy, in its order. */
+function idsOf(copy: string): string[] {
+  const pages = JSON.parse(copy) as [query: string, page: { pets: { id: number }[] }][];
+  return pages.flatMap(([, { pets }]) => pets.map(({ id }) => String(id)));
 }
 
 const hasPython = spawnSync('python3', ['--version']).status === 0;
@@ -151,8 +165,8 @@ describe.each([
 
 describe('with a store, the snippet', () => {
   const store = useStore({ app: true });
-  const result = (program: string) =>
-    output(program, { STORE_URL: store.service.url, API_KEY: store.owner.key });
+  const result = (program: string, env: Record<string, string> = {}) =>
+    output(program, { STORE_URL: store.service.url, API_KEY: store.owner.key, ...env });
 
   test('that lists to the end counts all animals', async () => {
     await createPets(store.database, 230);
@@ -165,5 +179,23 @@ describe('with a store, the snippet', () => {
 
   test('for errors shows the status and the code', async () => {
     expect(await result('node error.js')).toBe('400 invalid_request');
+  });
+
+  (hasPython ? test : test.skip)('for errors in Python shows the same', async () => {
+    expect(await result('python3 error.py')).toBe('400 invalid_request');
+  });
+
+  test('that refreshes a copy has each animal once after removals, also of the last of a page', async () => {
+    await store.database.query('DELETE FROM pets');
+    const ids = await createPets(store.database, 330);
+    const first = await result('node refresh.js', { FORMER: '[]' });
+    expect(idsOf(first)).toEqual(ids);
+    expect(idsOf(await result('node refresh.js', { FORMER: first }))).toEqual(ids);
+
+    // The cursor of the second page was made after the animal 99, and that of the third after 199.
+    const removed = [ids[99], ids[150], ids[199], ids[329]];
+    await store.database.query('DELETE FROM pets WHERE id = ANY($1)', [removed]);
+    const rest = ids.filter((id) => !removed.includes(id));
+    expect(idsOf(await result('node refresh.js', { FORMER: first }))).toEqual(rest);
   });
 });
