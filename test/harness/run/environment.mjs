@@ -22,6 +22,8 @@ export default class extends TestEnvironment {
   /** @type {Set<ChildProcess>} The processes that the file has started and that still run. */
   processes = new Set();
   hasFailed = false;
+  /** Node.js opens them at their first use. If a test did, they would count as left open. */
+  output = [process.stdout, process.stderr];
 
   /** @param {unknown} message */
   onStart = (message) => {

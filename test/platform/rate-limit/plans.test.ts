@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Module } from '@nestjs/common';
+import { type INestApplication, Module } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { AdministrationModule, KeyAdministration } from '#platform';
 import { OwnerAdministration } from '../../../src/platform/access/administration/owner-administration.js';
@@ -135,8 +135,13 @@ describe('the plans of a store', () => {
   @Module({ imports: [AdministrationModule] })
   class KeysModule {}
 
+  const apps: INestApplication[] = [];
+  // All of them together would need more connections than the server allows.
+  afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
+
   async function startStore() {
     const { app, url } = await startTestingApp({ database, plans, features: [KeysModule] });
+    apps.push(app);
     const ask = (key: string) =>
       fetch(`${url}/v1/none`, { headers: { Authorization: `Bearer ${key}` } });
     return { app, url, ask };
