@@ -1,8 +1,12 @@
 import { DAY_MS } from '../platform/config/clock.js';
+import type { PlanLimits } from '../platform/config/plans.js';
 import { Settings } from '../platform/config/settings.js';
 import { type BudgetKey, ownerBudget } from '../platform/rate-limit/limit-storage.js';
 import { RedisFailure } from '../platform/rate-limit/redis/circuit.js';
 import { PRODUCT } from '../product.js';
+
+/** Of an owner whose plan the store does not have any more: its counters can still be read. */
+export const NO_LIMITS: PlanLimits = { perMinute: 0, perDay: 0 };
 
 const NO_REDIS =
   'Counters and bans cannot be read. If the service uses Redis, set its REDIS_URL here too. Otherwise they are in its memory.';

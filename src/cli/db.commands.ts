@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { recordAction } from '../platform/access/administration/operator-actions.repository.js';
@@ -15,7 +16,7 @@ import { migrateAsOperator, openDatabase } from './application.js';
 import { parseMigrationPath } from './options.js';
 
 /** In a checkout. It is no part of the build. */
-const GENERATOR = new URL('../../scripts/generate-migration.mjs', import.meta.url).href;
+const GENERATOR = new URL('../../scripts/generate-migration.mjs', import.meta.url);
 
 @Injectable()
 export class DbCommands {
@@ -60,8 +61,10 @@ export class DbCommands {
   )
   async generate(path: string) {
     const { entities = [] } = this.dataSource.options;
+    if (!existsSync(GENERATOR))
+      throw new Error('db generate works only in a checkout of the project.');
     const { findDifferences, SchemaNames, writeMigration } = (await import(
-      GENERATOR
+      GENERATOR.href
     )) as typeof import('../../scripts/generate-migration.mjs');
     const { statements, notes, problems } = await withDataSource(
       this.location,

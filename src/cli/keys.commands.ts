@@ -13,7 +13,7 @@ import { Terminal } from '../platform/commands/terminal.js';
 import { ACCESSES, Plans } from '../platform/config/plans.js';
 import type { BudgetKey, RateLimitDecision } from '../platform/rate-limit/limit-storage.js';
 import { PRODUCT } from '../product.js';
-import { readCounters } from './counters.js';
+import { NO_LIMITS, readCounters } from './counters.js';
 import { csvOption, csvText } from './csv.js';
 import {
   addPlanOptions,
@@ -222,7 +222,7 @@ export class KeysCommands {
   }
 
   private budgetKey({ id, ownerId, owner, firstKeyId, unbanCount }: ApiKey): BudgetKey {
-    const limits = this.plans.getLimits(owner);
+    const limits = this.plans.findLimits(owner) ?? NO_LIMITS;
     return { ownerId, limits, firstKeyId: firstKeyId ?? id, unbanCount };
   }
 

@@ -10,7 +10,7 @@ import type {
   QuotaState,
   RateLimitDecision,
 } from '../platform/rate-limit/limit-storage.js';
-import { readCounters } from './counters.js';
+import { NO_LIMITS, readCounters } from './counters.js';
 import { csvOption, csvText } from './csv.js';
 import { addPlanOptions, type Options, parseOwner, storedPlan } from './options.js';
 import { timeText } from '../platform/commands/table.js';
@@ -93,7 +93,7 @@ export class OwnersCommands {
 
   private budgetKey(owner: Owner): BudgetKey {
     // No API key has the id 0, so this reads no ban.
-    const limits = this.plans.getLimits(owner);
+    const limits = this.plans.findLimits(owner) ?? NO_LIMITS;
     return { ownerId: owner.id, limits, firstKeyId: 0n, unbanCount: 0 };
   }
 

@@ -66,7 +66,7 @@ export async function run(args: readonly string[], features: Features): Promise<
     const message = error instanceof Error ? error.message : String(error);
     // docs/runbook.md lists the codes of PostgreSQL.
     const reason =
-      code === DISK_FULL ? 'The disk of the database is full. Nothing was added: ' : '';
+      code === DISK_FULL ? 'The disk of the database is full. Nothing was added or changed: ' : '';
     const text = /^\d[\dA-Z]{4}$/.test(code) ? `${code}: ${reason}${message}` : message;
     const isList = process.stderr.isTTY || error instanceof LinesError;
     const lines = isList ? text.split('\n') : [text];

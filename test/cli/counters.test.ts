@@ -133,6 +133,16 @@ describeWithRedis('with REDIS_URL', () => {
     expect(await cli.json('keys', 'list', '--owner', 'many')).toHaveLength(301);
   });
 
+  test('keys list and owners usage › also show an owner whose plan the store does not have', async () => {
+    const { id } = await issue(cli, 'former plan', '5');
+    await database.query(
+      "UPDATE owners SET plan = 'former', limit_per_minute = NULL, limit_per_day = NULL WHERE name = 'former plan'",
+    );
+    expect(await cli.json('keys', 'inspect', id)).toMatchObject({ plan: 'former' });
+    expect(await cli.json('keys', 'list', '--owner', 'former plan')).toHaveLength(1);
+    expect(await cli.json('owners', 'usage', 'former plan')).toMatchObject({ plan: 'former' });
+  });
+
   test('while Redis is unreachable › says so in one line, and shows what the database knows', async () => {
     const { id } = await issue(cli, 'unreachable', '5');
     const offline = new Cli({ ...cli.env, REDIS_URL: 'redis://127.0.0.1:1' });

@@ -178,7 +178,8 @@ class EmbeddedDatabase {
     const { session } = this;
     this.session = null;
     if (session === null) return;
-    const unlock = await this.lock();
+    // A full disk prevents the lock, but must not keep the server running.
+    const unlock = await this.lock().catch(() => null);
     try {
       // With the advisory lock: nobody becomes the owner of a server that stops.
       await this.server.stop();

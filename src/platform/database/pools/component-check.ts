@@ -5,7 +5,7 @@ export type ComponentState = 'up' | 'read-only' | 'down';
 
 export interface CheckResult {
   readonly state: ComponentState;
-  /** Why it is down, if the check has failed or was late. */
+  /** Why it is down or accepts no writes, if that is known. */
   readonly cause?: unknown;
 }
 

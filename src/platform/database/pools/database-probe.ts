@@ -8,6 +8,8 @@ import { connectionConfig } from '../data-source-options.js';
 /** On a standby, every transaction is read-only. */
 const IS_READ_ONLY = `SELECT current_setting('transaction_read_only')::boolean AS "readOnly"`;
 
+const IS_STANDBY = 'the server accepts no writes, because it is a standby or read-only';
+
 /**
  * The database as a component: down when it does not respond within READINESS_TIMEOUT_SECONDS. It has a
  * connection of its own, because those that serve requests can all be busy.
@@ -38,6 +40,7 @@ export class DatabaseProbe extends ComponentCheck implements OnApplicationShutdo
     if (result.state === 'read-only')
       for (const pool of [this.pool, this.requests]) pool?.replaceConnections();
     const cause = this.requests?.writeFailure;
+    if (result.state === 'read-only') return { ...result, cause: cause ?? IS_STANDBY };
     return cause && result.state === 'up' ? { state: 'read-only', cause } : result;
   }
 

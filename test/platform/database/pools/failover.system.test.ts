@@ -78,6 +78,11 @@ const BURST = 24;
     await leadToStandby();
     await until(async () => (await api.get('/v1/items')).status === 200);
     expect(await state()).toEqual(['degraded', 'read-only', 0]);
+    const changed = await service.waitForLog(({ state: current }) => current === 'read-only');
+    expect(changed).toMatchObject({
+      msg: 'component changed',
+      cause: expect.stringMatching(/read-only/),
+    });
     name.leadTo(primary.url);
     await until(async () => (await state()).join() === 'ok,up,1', 10_000);
     expect(await createMany()).toEqual([201]);
