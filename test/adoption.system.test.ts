@@ -166,9 +166,8 @@ if (!hasHistory)
     const bytes = JSON.parse(fs.readFileSync(join(PACKAGES, 'bytes/package.json'), 'utf8')) as {
       version: string;
     };
-    // The first commit whose AppModule passes the plans.
-    const file = 'src/app.module.ts';
-    const base = git('log', '--format=%H', '-S', 'plans: PLANS', '--', file).trim().slice(-40);
+    // The first commit whose packages have no overrides.
+    const base = git('log', '--format=%H', '-S', '"overrides"', '--', 'package.json').slice(0, 40);
     const copy = new Copy();
     execFileSync('git', ['clone', '-q', ROOT, copy.folder]);
     const inCopy = (...args: string[]) =>

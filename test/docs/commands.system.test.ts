@@ -92,7 +92,10 @@ const NOT_RUN: Record<string, [page: string, start: string][]> = {
     ['docs/settings.md', 'DATABASE_URL='],
   ],
   'installs packages for the reader, which needs the network': [['docs/tracing.md', 'npm install']],
-  'measures for minutes': [['docs/performance.md', 'npm run bench']],
+  'measures for minutes': [
+    ['docs/performance.md', 'npm run bench -- --processes'],
+    ['docs/performance.md', 'npm run bench -- --replay'],
+  ],
   'needs the repository of the release, and runs all checks': [
     ['docs/upgrade.md', 'git fetch upstream'],
   ],
