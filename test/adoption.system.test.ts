@@ -106,7 +106,9 @@ class Copy {
     const dataDir = fs.mkdtempSync(join(tmpdir(), 'adopted-data-'));
     fs.chmodSync(dataDir, 0o755);
     folders.push(dataDir);
-    const service = await startBuiltService({ DATA_DIR: dataDir }, this.path('dist/main.js'));
+    // fetch keeps its connections for as long as the service allows.
+    const env = { DATA_DIR: dataDir, KEEP_ALIVE_TIMEOUT_SECONDS: '1' };
+    const service = await startBuiltService(env, this.path('dist/main.js'));
     services.push(service);
     const cli = new Cli({ DATA_DIR: dataDir }, {}, this.path('dist/cli/main.js'));
     const { key } = await cli.json('keys', 'issue', '--owner', 'team', '--plan', 'business');
