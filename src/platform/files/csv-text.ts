@@ -1,7 +1,9 @@
 /** Returns a record of CSV that an import or an update reads. A missing value is an empty cell. */
 export function csvRecord(cells: readonly (string | null)[], delimiter = ','): string {
   const quoted = cells.map((cell) =>
-    cell !== null && /[",;|\t\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell,
+    cell !== null && (cell.includes(delimiter) || /[",;|\t\r\n]/.test(cell))
+      ? `"${cell.replaceAll('"', '""')}"`
+      : cell,
   );
   return `${quoted.join(delimiter)}\n`;
 }

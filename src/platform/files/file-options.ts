@@ -19,6 +19,9 @@ export interface UpdateOptions extends StoreOptions {
 
 export interface ImportOptions extends StoreOptions {
   again?: true;
+  skipInvalid?: true;
+  /** The path of a new file, for the invalid rows. */
+  rejects?: string;
 }
 
 export interface ExportOptions {
@@ -32,7 +35,15 @@ export interface ExportOptions {
 export function importUsage(dto: Type<object>): (command: Command) => void {
   return (command) => {
     fileUsage(dto)(command);
-    command.option('--again', 'import even if the same rows were imported before');
+    command
+      .option('--again', 'import even if the same rows were imported before')
+      .option('--skip-invalid', 'add the valid rows, and write the others to --rejects')
+      .option('--rejects <file>', 'a new file for the invalid rows, with the reasons')
+      .hook('preAction', () => {
+        const { skipInvalid, rejects } = command.opts<ImportOptions>();
+        if ((skipInvalid === true) !== (rejects !== undefined))
+          command.error('error: --skip-invalid and --rejects require each other');
+      });
   };
 }
 

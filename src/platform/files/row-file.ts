@@ -2,10 +2,12 @@ import { pipeline, Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import { ServiceError } from '../errors/service-error.js';
 import { parseJson } from '../http/body/parse-json.js';
+import { csvRecord } from './csv-text.js';
 import { MAX_LINE_BYTES, textBlocks, TOO_LONG, UnreadableLine } from './file-text.js';
 import type { RowProperty } from './row-properties.js';
 
 const NO_ARRAY = 'Each object of a JSON array must be on a line of its own.';
+const REASON = 'reason';
 const MAX_SHOWN = 300;
 const DELIMITERS = [',', ';', '\t', '|'] as const;
 
@@ -25,8 +27,15 @@ export interface FileOptions {
   encoding?: string | undefined;
 }
 
-/** The number of a line in the file, and a function that reads it. It throws a ServiceError. */
-export type FileLine = readonly [line: number, read: () => unknown];
+/**
+ * The number of a line in the file, a function that reads it, which throws a ServiceError, and one that
+ * returns it as text in the form of the file, with the reason why it is invalid.
+ */
+export type FileLine = readonly [
+  line: number,
+  read: () => unknown,
+  withReason: (reason: string) => string,
+];
 
 /** A file with rows: CSV (RFC 4180) with a header line, or a JSON object per line, also as an array. */
 export class RowFile {
@@ -36,6 +45,8 @@ export class RowFile {
   proposedOptions: readonly string[] = [];
   /** Is known when the first line is. */
   isCsv = false;
+  /** What stands before the lines with reasons: of CSV, the header line. Is known when the first line is. */
+  headerWithReason = '';
   private map: ColumnMap;
 
   /**
@@ -76,7 +87,8 @@ export class RowFile {
       for (const text of block.replace(/\n$/, '').split('\n')) {
         line++;
         const json = isArray ? text.replace(/^\s*[[,]/, '').replace(/[\],]\s*$/, '') : text;
-        if (json.trim()) yield [line, () => this.objectOf(parseJson(Buffer.from(json)))];
+        const read = () => this.objectOf(parseJson(Buffer.from(json)));
+        if (json.trim()) yield [line, read, (reason) => jsonWithReason(json, reason)];
       }
     }
   }
@@ -135,11 +147,21 @@ export class RowFile {
       },
     });
     const records = pipeline(Readable.from(blocks), parser, () => undefined);
+    let columns = 0;
     let read: ((cells: readonly string[]) => unknown) | undefined;
     try {
       for await (const [line, ...cells] of records as AsyncIterable<string[]>) {
-        if (read) yield [Number(line), read.bind(this, cells)];
-        else read = this.readerOf(cells);
+        if (read) {
+          const missing = Array.from({ length: Math.max(columns - cells.length, 0) }, () => '');
+          const withReason = (reason: string) =>
+            csvRecord([...cells, ...missing, reason], delimiter);
+          yield [Number(line), read.bind(this, cells), withReason];
+          continue;
+        }
+        read = this.readerOf(cells);
+        columns = cells.length;
+        const before = separator === undefined ? '' : `sep=${separator}\n`;
+        this.headerWithReason = before + csvRecord([...cells, REASON], delimiter);
       }
     } catch (error) {
       if (!(error instanceof CsvError)) throw error;
@@ -191,6 +213,19 @@ export class RowFile {
       return values;
     };
   }
+}
+
+/** Returns a JSON object with a further member. Its others stay as they are. Other text becomes a member. */
+function jsonWithReason(text: string, reason: string): string {
+  const member = `"${REASON}":${JSON.stringify(reason)}}\n`;
+  const [, members] = /^\s*(\{.*)\}\s*$/s.exec(text) ?? [];
+  try {
+    JSON.parse(text);
+  } catch {
+    return `{"line":${JSON.stringify(text)},${member}`;
+  }
+  if (members === undefined) return `{"line":${JSON.stringify(text)},${member}`;
+  return `${members}${members.trim() === '{' ? '' : ','}${member}`;
 }
 
 /** Returns the separator of a line `sep=;`, which Excel writes and reads before the header. */

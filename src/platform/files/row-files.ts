@@ -56,7 +56,8 @@ export class RowFiles {
 
   /**
    * Adds the rows of a file in their order, in one transaction, and records it, with a hash of the rows:
-   * the same rows are added again only with the option `again`.
+   * the same rows are added again only with the option `again`. With the option `rejects`, rows that
+   * break the rules of the DTO are written to this new file instead.
    *
    * @param path `-`: standard input
    * @throws Error that lists the first invalid lines, or says why the file cannot be read, has no rows,
@@ -65,7 +66,7 @@ export class RowFiles {
   async import<Dto extends object>(
     { name, entity, dto }: FileRows<Dto>,
     path: string,
-    { dryRun, again, ...options }: ImportOptions,
+    { dryRun, again, rejects, skipInvalid: _, ...options }: ImportOptions,
   ) {
     const properties = await rowProperties(dto, entity);
     const file = new RowFile(path, properties, fileOptions(options));
@@ -86,14 +87,19 @@ export class RowFiles {
         const nulls = Object.fromEntries(empty.map((property) => [property, null]));
         return { line, values: { ...(await toDto(dto, values)), ...nulls }, empty };
       };
+      const rejected: string[] = [];
       const valid = await this.readValid(file, 'added', {
         toDraft,
+        ...(rejects !== undefined && { reject: (text: string) => rejected.push(text) }),
         keep: (batch) => {
           for (const { values } of batch) content.update(canonical(values, names, defaults));
           return drafts.add(batch);
         },
       });
-      if (valid === 0) throw new Error(`Nothing was added. There are no ${name} in the input.`);
+      if (valid === 0) {
+        const which = rejected.length > 0 ? `valid ${name}` : name;
+        throw new Error(`Nothing was added. There are no ${which} in the input.`);
+      }
       const hash = content.digest();
       if (!again) await this.requireNew(manager, name, hash);
       const insert = () => accepted('added', valid, drafts.insert());
@@ -101,8 +107,15 @@ export class RowFiles {
       const sha256 = hash.toString('hex');
       if (dryRun) this.terminal.note('Dry run: nothing was added.');
       if (added) await this.audit.record(`${name} import`, { ...added, sha256 });
+      if (added && rejects !== undefined)
+        await writeNew(rejects, file.headerWithReason + rejected.join(''), 'added');
       const { ignoredColumns } = file;
-      return { valid, ...(added ?? { added: 0, firstId: null, lastId: null }), ignoredColumns };
+      return {
+        valid,
+        ...(rejects !== undefined && { rejected: rejected.length }),
+        ...(added ?? { added: 0, firstId: null, lastId: null }),
+        ignoredColumns,
+      };
     });
   }
 
@@ -237,6 +250,7 @@ export class RowFiles {
    *
    * @param effect for messages: nothing was added, or changed
    * @param check finds invalid lines among those that were kept
+   * @param reject gets a line that breaks the rules, with the reason, instead of the error
    * @throws Error that lists the first invalid lines
    */
   private async readValid(
@@ -246,14 +260,17 @@ export class RowFiles {
       toDraft,
       keep,
       check,
+      reject,
     }: {
       toDraft: (line: number, values: unknown) => Promise<Draft>;
       keep: (batch: readonly Draft[]) => Promise<void>;
       check?: () => Promise<{ lines: InvalidLine[]; total: number }>;
+      reject?: (text: string) => void;
     },
   ): Promise<number> {
     let lines = 0;
     let invalid = 0;
+    let rejected = 0;
     const reports: InvalidLine[] = [];
     let batch: Draft[] = [];
     const keepBatch = async () => {
@@ -266,7 +283,7 @@ export class RowFiles {
       });
     };
     try {
-      for await (const [line, read] of file.lines()) {
+      for await (const [line, read, withReason] of file.lines()) {
         lines++;
         let values: unknown;
         try {
@@ -274,7 +291,11 @@ export class RowFiles {
           batch.push(await toDraft(line, values));
         } catch (error) {
           if (!(error instanceof ServiceError)) throw error;
-          if (++invalid <= MAX_REPORTED) reports.push([line, reasonOf(error, file, values)]);
+          const reason = reasonOf(error, file, values);
+          if (reject) {
+            rejected++;
+            reject(withReason(reason));
+          } else if (++invalid <= MAX_REPORTED) reports.push([line, reason]);
         }
         if (lines % BATCH > 0) continue;
         await keepBatch();
@@ -296,7 +317,7 @@ export class RowFiles {
       invalid += more.total;
       reports.push(...more.lines);
     }
-    if (invalid === 0) return lines;
+    if (invalid === 0) return lines - rejected;
     const texts = textsOf(reports);
     if (invalid > MAX_REPORTED) texts.push(`and ${invalid - MAX_REPORTED} more`);
     throw new LinesError([
