@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { InvalidArgumentError, Option } from 'commander';
+import { type Command as CommanderCommand, InvalidArgumentError, Option } from 'commander';
 import { DataSource } from 'typeorm';
 import {
   AuditTrail,
@@ -17,18 +17,24 @@ import {
   updateUsage,
   YES_OPTION,
 } from '#platform';
-import { AnimalsRepository, type Range, type Selection } from './animals.repository.js';
+import {
+  AnimalsRepository,
+  type Filter,
+  type Range,
+  type Selection,
+} from './animals.repository.js';
 import { NewPet } from './dto/new-pet.dto.js';
 import { Pet, PET_STATUSES, type PetStatus } from './pet.entity.js';
 
 const MAX_LISTED = 10_000;
 /** Bounds a transaction, its record in the audit trail, and the question. */
 const MAX_IDS = 1_000;
-/** Bounds how long a removal of a range locks animals. */
+/** Bounds how long a removal of a range or of a status locks animals. */
 const MAX_REMOVED = 50_000;
 
 const ANIMALS = { name: 'animals', entity: Pet, dto: NewPet };
 const IDS = ['<ids...>', `the ids of at most ${MAX_IDS} animals`, parseIds] as const;
+const ALL_IDS: Range = { from: 0n, to: 2n ** 63n - 1n };
 const statusOption = () => new Option('--status <status>', 'the status').choices(PET_STATUSES);
 
 /** The commands `animals …` for operators. */
@@ -43,10 +49,7 @@ export class AnimalsCommands {
   ) {}
 
   @Command('list', 'list animals, the newest first', (command) =>
-    command
-      .addOption(statusOption())
-      .option('--category <id>', 'the category', parseInt64Argument)
-      .option('--name <text>', 'a part of the name, in any case')
+    filterOptions(command)
       .option(
         '--after <id>',
         'only animals after the one with this id in the list',
@@ -97,8 +100,7 @@ export class AnimalsCommands {
 
   @Command('remove', 'remove animals', (command) => {
     const [, description, parse] = IDS;
-    command
-      .argument('[ids...]', description, parse)
+    filterOptions(command.argument('[ids...]', description, parse))
       .option(
         '--from <id>',
         'with --to: all animals with these and the ids between',
@@ -107,37 +109,50 @@ export class AnimalsCommands {
       .option('--to <id>', 'see --from', parseInt64Argument)
       .option(...YES_OPTION)
       .hook('preAction', () => {
-        const { from, to } = command.opts<Partial<Range>>();
+        const { from, to, status, category, name } = command.opts<Partial<Range> & Filter>();
         const isRange = from !== undefined && to !== undefined && from <= to;
-        const isOne = from !== undefined || to !== undefined;
-        if (command.args.length > 0 ? isOne : !isRange) {
-          command.error('error: expected ids, or --from and --to');
+        const hasNoRange = from === undefined && to === undefined;
+        const hasNoFilter = (status ?? category ?? name) === undefined;
+        const isSelection = isRange || (hasNoRange && status !== undefined);
+        if (command.args.length > 0 ? !(hasNoRange && hasNoFilter) : !isSelection) {
+          command.error('error: expected ids, or --from and --to, or --status');
         }
       });
   })
-  remove(ids: bigint[] = [], { from, to, ...options }: Partial<Range> & { yes?: true }) {
-    return from === undefined || to === undefined
-      ? this.removeEach(ids, options)
-      : this.removeRange({ from, to }, options);
+  remove(
+    ids: bigint[] = [],
+    { from, to, yes, status, category, name }: Partial<Range> & Filter & { yes?: true },
+  ) {
+    const options = yes ? { yes } : {};
+    const filter = { status, category, name };
+    if (ids.length > 0) return this.removeEach(ids, options);
+    const range = from === undefined || to === undefined ? ALL_IDS : { from, to };
+    return this.removeMatching(range, filter, options);
   }
 
-  private async removeRange(range: Range, options: { yes?: true }) {
+  private async removeMatching(range: Range, filter: Filter, options: { yes?: true }) {
     // Removes these ids only, not animals that are added before the operator confirms.
-    const ids = await this.animals.idsOf(range, MAX_REMOVED + 1);
+    const ids = await this.animals.idsOf(filter, range, MAX_REMOVED + 1);
     if (ids.length > MAX_REMOVED) {
-      throw new Error(`The range has more than ${MAX_REMOVED} animals. Choose a smaller range.`);
+      throw new Error(
+        `These are more than ${MAX_REMOVED} animals. Choose a smaller range with --from and --to.`,
+      );
     }
     const firstId = ids[0];
     const lastId = ids.at(-1);
     if (firstId === undefined || lastId === undefined) {
-      throw new Error(`No animal has an id from ${range.from} to ${range.to}.`);
+      throw new Error(
+        range === ALL_IDS
+          ? 'No animal matches.'
+          : `No matching animal has an id from ${range.from} to ${range.to}.`,
+      );
     }
     const [first, last = first] = await this.existing([firstId, lastId]);
     const { description } = this.terminal.database;
     const effect = `This removes ${ids.length} animals, from ${first?.id} "${first?.name}" to ${last?.id} "${last?.name}", from ${description}. It cannot be undone.`;
     await this.terminal.confirm(effect, options, true);
     const result = { removed: ids.length, firstId, lastId };
-    await this.removeAll(ids, result);
+    await this.removeAll(ids, { ...result, ...filter }, filter);
     return result;
   }
 
@@ -151,13 +166,17 @@ export class AnimalsCommands {
     return animals;
   }
 
-  /** Removes animals, and records it. @throws Error if one of them was removed since the confirmation */
-  private removeAll(ids: readonly bigint[], details: object): Promise<void> {
+  /**
+   * Removes animals, and records it.
+   *
+   * @throws Error if one of them was removed, or no longer matches the filter, since the confirmation
+   */
+  private removeAll(ids: readonly bigint[], details: object, filter: Filter = {}): Promise<void> {
     return this.dataSource.transaction(async () => {
-      const removed = await this.animals.delete(ids);
+      const removed = await this.animals.delete(ids, filter);
       if (removed !== ids.length) {
         throw new Error(
-          'Another process removed some of these animals. Nothing was removed. Try again.',
+          'Another process changed or removed some of these animals. Nothing was removed. Try again.',
         );
       }
       await this.audit.record('animals remove', details);
@@ -197,6 +216,13 @@ export class AnimalsCommands {
     if (missing.length > 0) throw new Error(`No animal has the id ${missing.join(', ')}.`);
     return animals;
   }
+}
+
+function filterOptions(command: CommanderCommand): CommanderCommand {
+  return command
+    .addOption(statusOption())
+    .option('--category <id>', 'the category', parseInt64Argument)
+    .option('--name <text>', 'a part of the name, in any case');
 }
 
 function parseIds(text: string, previous: bigint[] = []): bigint[] {

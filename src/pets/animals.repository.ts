@@ -5,13 +5,17 @@ import { findViolatedReference, withShortLocks } from '#platform';
 import type { NewPet } from './dto/new-pet.dto.js';
 import { Pet, PET_STATUSES, type PetStatus } from './pet.entity.js';
 
-/** Selects animals. An omitted condition selects all. */
-export interface Selection {
-  ids?: readonly bigint[];
-  status?: PetStatus;
-  category?: bigint;
+/** Conditions on the properties of animals. An omitted condition selects all. */
+export interface Filter {
+  status?: PetStatus | undefined;
+  category?: bigint | undefined;
   /** A part of the name, in any case. */
-  name?: string;
+  name?: string | undefined;
+}
+
+/** Selects animals. An omitted condition selects all. */
+export interface Selection extends Filter {
+  ids?: readonly bigint[];
   /** Only animals that the list has after this one. */
   after?: bigint;
   limit?: number;
@@ -29,7 +33,7 @@ export class AnimalsRepository {
   constructor(@InjectRepository(Pet) private readonly pets: Repository<Pet>) {}
 
   /** Returns animals, the newest first, with when, by which API key and by which owner they were added. */
-  async list({ ids, status, category, name, after, limit }: Selection) {
+  async list({ ids, after, limit, ...filter }: Selection) {
     const query = this.pets
       .createQueryBuilder('pet')
       .addSelect(['pet.createdAt', 'pet.createdByKeyId'])
@@ -38,9 +42,7 @@ export class AnimalsRepository {
       .addSelect('owner.name', 'owner')
       .where({
         ...(ids && { id: In(ids) }),
-        ...(status && { status }),
-        ...(category !== undefined && { categoryId: category }),
-        ...(name !== undefined && { name: ILike(`%${name.replace(/[\\%_]/g, '\\$&')}%`) }),
+        ...conditionsOf(filter),
         ...(after !== undefined && { id: LessThan(after) }),
       })
       .orderBy('pet.id', 'DESC')
@@ -66,11 +68,11 @@ export class AnimalsRepository {
     return { ...Object.fromEntries(counts), total };
   }
 
-  /** Returns the first ids of the animals in a range, in ascending order. */
-  async idsOf({ from, to }: Range, limit: number): Promise<bigint[]> {
+  /** Returns the first ids of the animals of a filter in a range, in ascending order. */
+  async idsOf(filter: Filter, { from, to }: Range, limit: number): Promise<bigint[]> {
     const animals = await this.pets.find({
       select: { id: true },
-      where: { id: Between(from, to) },
+      where: { ...conditionsOf(filter), id: Between(from, to) },
       order: { id: 'ASC' },
       take: limit,
     });
@@ -90,16 +92,16 @@ export class AnimalsRepository {
   }
 
   /**
-   * Returns how many were removed.
+   * Removes those of the animals that match the filter, and returns how many.
    *
    * @throws Error if another transaction locks an animal, or if a row of another table, which the message
    *   names, refers to one
    */
-  async delete(ids: readonly bigint[]): Promise<number> {
+  async delete(ids: readonly bigint[], filter: Filter): Promise<number> {
     // Any() sends all ids as one parameter, In() one for each id.
-    const id = Any(ids);
+    const where = { ...conditionsOf(filter), id: Any(ids) };
     try {
-      const { affected } = await withShortLocks(this.pets.manager, () => this.pets.delete({ id }));
+      const { affected } = await withShortLocks(this.pets.manager, () => this.pets.delete(where));
       return affected ?? 0;
     } catch (cause) {
       const { table, key = '' } = findViolatedReference(cause) ?? {};
@@ -108,4 +110,12 @@ export class AnimalsRepository {
       throw new Error(`The table ${table} refers to ${animal}. Nothing was removed.`, { cause });
     }
   }
+}
+
+function conditionsOf({ status, category, name }: Filter) {
+  return {
+    ...(status && { status }),
+    ...(category !== undefined && { categoryId: category }),
+    ...(name !== undefined && { name: ILike(`%${name.replace(/[\\%_]/g, '\\$&')}%`) }),
+  };
 }

@@ -69,8 +69,14 @@ test.each<[args: string, code: 1 | 2, line: RegExp]>([
   ['remove --from 1', 2, /expected ids, or --from and --to/],
   ['remove --from 2 --to 1', 2, /expected ids, or --from and --to/],
   ['remove 1 --from 1 --to 2', 2, /expected ids, or --from and --to/],
+  ['remove --category 1', 2, /expected ids, or --from and --to, or --status/],
+  ['remove 1 --status sold', 2, /expected ids, or --from and --to, or --status/],
+  ['remove --status sold --from 1', 2, /expected ids, or --from and --to, or --status/],
+  ['remove --status gone', 2, /available, pending, sold/],
+  ['remove --status available', 1, /Confirm with --yes/],
+  ['remove --status available --category 2 --yes', 1, /^No animal matches\.$/],
   ['remove --from 1 --to 2', 1, /Confirm with --yes/],
-  ['remove --from 2 --to 9 --yes', 1, /^No animal has an id from 2 to 9\.$/],
+  ['remove --from 2 --to 9 --yes', 1, /^No matching animal has an id from 2 to 9\.$/],
   ['list --limit 10001', 2, /--limit.*integer from 1 to 10000/],
   ['list --status gone', 2, /available, pending, sold/],
   ['list --category 9223372036854775808', 2, /--category.*int64/],
@@ -135,7 +141,7 @@ test.each<
     deleteSecond,
     ...[
       1,
-      /\nAnother process removed some of these animals\. Nothing was removed\. Try again\.\n/,
+      /\nAnother process changed or removed some of these animals\. Nothing was removed\. Try again\.\n/,
       ['1', '3'],
     ],
   ] as const,
@@ -160,6 +166,67 @@ test.each<
     const isRemoved = code === 0;
     expect(result.stdout).toBe(isRemoved ? `${JSON.stringify(details)}\n` : '');
     expect(await actions()).toMatchObject(isRemoved ? [{ action: 'animals remove', details }] : []);
+  },
+);
+
+test.each<[options: string, left: string[]]>([
+  ['--status sold', ['2', '5']],
+  ['--status sold --category 7', ['2', '3', '5']],
+  ['--status sold --name REX', ['1', '2', '4', '5']],
+  ['--status sold --from 2 --to 3', ['1', '2', '4', '5']],
+])(
+  'remove %s removes the animals that match all options, and records them',
+  async (options, left) => {
+    const sold = { status: 'sold', categoryId: 7n } as const;
+    await addPets(store.database, [
+      sold,
+      { ...sold, status: 'available' },
+      { ...sold, categoryId: 8n, name: 'Rexi' },
+      sold,
+      { ...sold, status: 'pending' },
+    ]);
+    const { json, stderr } = await remove(...options.split(' '));
+    expect((await stored()).map(({ id }) => id)).toEqual(left);
+    const removed = [1, 2, 3, 4, 5].filter((id) => !left.includes(String(id)));
+    const result = { removed: removed.length, firstId: removed[0], lastId: removed.at(-1) };
+    expect([json, stderr]).toEqual([
+      result,
+      expect.stringMatching(
+        `This removes ${result.removed} animals, from ${result.firstId} ".+" to ${result.lastId} ".+"`,
+      ),
+    ]);
+    const [{ details }] = (await actions()) as [{ details: object }];
+    expect(details).toEqual({
+      ...result,
+      status: 'sold',
+      ...(options.includes('--category') && { category: 7 }),
+      ...(options.includes('--name') && { name: 'REX' }),
+    });
+  },
+);
+
+test.each([
+  ['has another status', "UPDATE pets SET status = 'available' WHERE id = 2", 1, ['1', '2', '3']],
+  ['is removed', 'DELETE FROM pets WHERE id = 2', 1, ['1', '3']],
+  [
+    'becomes sold',
+    'INSERT INTO pets (name, category_id, status) SELECT name, category_id, status FROM pets LIMIT 1',
+    0,
+    ['4'],
+  ],
+])(
+  'remove --status removes the animals that it asked about or none: another process meanwhile, one %s',
+  async (_what, sql, code, left) => {
+    await createPets(store.database, 3, () => 'sold');
+    const terminal = new Cli({ DATABASE_URL: store.database.url }, { app: true }, TEAM_PROGRAM);
+    const args = ['animals', 'remove', '--status', 'sold'];
+    const result = await runInTerminal(terminal, args, async () => {
+      await store.query(sql);
+      return `${store.database.name}\r`;
+    });
+    expect([result.code, (await stored()).map(({ id }) => id)]).toEqual([code, left]);
+    expect(result.screen.includes('Nothing was removed. Try again.')).toBe(code === 1);
+    expect(await actions()).toHaveLength(1 - code);
   },
 );
 

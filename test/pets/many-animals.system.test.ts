@@ -45,7 +45,7 @@ test('remove --from --to removes at most 50,000 animals', async () => {
   const before = await stored();
   expect(
     await cli.failure(1, ...['animals', 'remove', '--from', '1', '--to', String(MAX), '--yes']),
-  ).toBe('The range has more than 50000 animals. Choose a smaller range.');
+  ).toBe('These are more than 50000 animals. Choose a smaller range with --from and --to.');
   expect([await stored(), await actions()]).toEqual([before, []]);
   expect((await remove('--from', '2', '--to', '50001')).json).toMatchObject({ removed: 50_000 });
   expect(idsOf(await animals('list'))).toEqual([1]);
