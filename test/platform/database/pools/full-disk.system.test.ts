@@ -72,7 +72,9 @@ afterAll(() => {
     const cli = new Cli({ DATABASE_URL: server.url });
     const { code, stderr } = await cli.run('items', 'seed', '--items', '100000', '--yes');
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^53100: The disk of the database is full\. Nothing was added or changed: \w/m);
+    expect(stderr).toMatch(
+      /^53100: The disk of the database is full\. Nothing was added or changed: \w/m,
+    );
     expect(await server.query('SELECT FROM test_items')).toHaveLength(items.length);
     rmSync(filler);
   });
