@@ -42,12 +42,12 @@ export function parseDay(text: string): string {
   throw new InvalidArgumentError('Expected a UTC day such as 2026-11-26.');
 }
 
-/** Parses a UTC day, of which it returns the start, or a time such as 2026-11-26T10:00Z. */
+/** Returns the start of a UTC day, or a time such as 2026-11-26T10:00Z. */
 export function parseSince(text: string): Date {
   return parseTime(text, 0);
 }
 
-/** Parses a UTC day, of which it returns the end, or a time such as 2026-11-26T10:00Z. */
+/** Returns the end of a UTC day, or a time such as 2026-11-26T10:00Z. */
 export function parseUntil(text: string): Date {
   return parseTime(text, UNIT_MS.d);
 }

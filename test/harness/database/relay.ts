@@ -4,7 +4,7 @@ import { closeBeforeDatabases } from './database.js';
 
 interface Connection {
   client: Socket;
-  /** Whether the network has forgotten it: nothing arrives, and neither end is told. */
+  /** Whether the network has forgotten it: nothing arrives, and neither end is notified. */
   isForgotten: boolean;
   /** Responses of the server that are withheld. */
   held: Buffer[];

@@ -217,7 +217,7 @@ class EmbeddedDatabase {
   }
 
   /**
-   * As `own`, after starting the server if none runs. Whoever starts a server becomes its owner: a server
+   * As `own`, after starting the server if none runs. The process that starts a server becomes its owner: a server
    * ends with its container.
    */
   private async ownAlone(): Promise<string | null> {
