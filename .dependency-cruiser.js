@@ -32,9 +32,8 @@ const ALLOWED = {
     'access/usage/key-usage',
   ],
   idempotency: ['config', 'database', 'errors', 'http'],
-  files: [
+  commands: [
     'access/administration',
-    'commands',
     'database',
     'errors',
     'http/body',
@@ -44,7 +43,7 @@ const ALLOWED = {
   events: ['config', 'database', 'errors', 'metrics'],
   process: [
     'access/usage/key-usage',
-    'commands',
+    'commands/terminal',
     'config',
     'database',
     'errors',

@@ -113,14 +113,14 @@ export { Terminal } from './commands/terminal.js';
 /** For `usage`: `command.argument('<ids...>', 'the ids', each(parseInt64Argument)).option(...YES_OPTION)`. */
 export { countUpTo, each, parseInt64Argument, YES_OPTION } from './commands/arguments.js';
 /** Imports, updates and exports the rows of an entity: `rowFiles.import({ name: 'toys', entity: Toy, dto: NewToy }, path, options)`. */
-export { RowFiles } from './files/row-files.js';
+export { RowFiles } from './commands/files/row-files.js';
 /** The module of `RowFiles`. */
-export { FilesModule } from './files/files.module.js';
+export { FilesModule } from './commands/files/files.module.js';
 /** For `usage`: the argument and options of `RowFiles.import`, `update` and `export`. */
-export { exportUsage, importUsage, updateUsage } from './files/file-options.js';
-export type { ExportOptions, ImportOptions, UpdateOptions } from './files/file-options.js';
+export { exportUsage, importUsage, updateUsage } from './commands/files/file-options.js';
+export type { ExportOptions, ImportOptions, UpdateOptions } from './commands/files/file-options.js';
 /** For `usage`: an option for each property of a DTO: `changeUsage(NewToy, Toy)`. */
-export { changeUsage } from './files/property-options.js';
+export { changeUsage } from './commands/files/property-options.js';
 /** Records a change of an operator, in the open transaction: `audit.record('toys sell', { ids })`. */
 export { AuditTrail } from './access/administration/operator-actions.repository.js';
 /** Issues, rotates and revokes API keys, in the open transaction: `keys.issue('Ann', plan)`. */

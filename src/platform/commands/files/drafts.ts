@@ -1,10 +1,10 @@
 import pg from 'pg';
 import type { EntityManager, EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import type { RowChange } from '../commands/terminal.js';
-import { queryRows } from '../database/sql.js';
-import { parseExact } from '../http/body/parse-json.js';
-import { jsonText } from '../http/response/json-text.js';
+import type { RowChange } from '../terminal.js';
+import { queryRows } from '../../database/sql.js';
+import { parseExact } from '../../http/body/parse-json.js';
+import { jsonText } from '../../http/response/json-text.js';
 import { inAcceptedLines, type InvalidLine } from './rejected-lines.js';
 import { hasRevision, REVISION, revisionOf } from './revision.js';
 

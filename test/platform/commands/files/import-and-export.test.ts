@@ -3,18 +3,18 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { useDatabase } from '../../harness/database/database.js';
-import { holdTable } from '../../harness/database/database-lock.js';
-import { createOwner } from '../../harness/database/factories.js';
-import { ApiClient } from '../../harness/http/client.js';
+import { useDatabase } from '../../../harness/database/database.js';
+import { holdTable } from '../../../harness/database/database-lock.js';
+import { createOwner } from '../../../harness/database/factories.js';
+import { ApiClient } from '../../../harness/http/client.js';
 import {
   Cli,
   DATABASE_LINE,
   OPERATOR,
   resultOf,
   PROGRAM,
-} from '../../harness/processes/command.js';
-import { startService } from '../../harness/service/service.js';
+} from '../../../harness/processes/command.js';
+import { startService } from '../../../harness/service/service.js';
 
 const MAX = 2n ** 63n - 1n;
 const HEADER = 'name,categoryId,status\n';

@@ -1,9 +1,9 @@
 import type { Type } from '@nestjs/common';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { parseInt64Argument } from '../commands/arguments.js';
-import { ChangesOf } from '../http/validation/changes-of.js';
-import { choicesOf } from '../http/validation/dto-rules.js';
-import { toDto } from '../http/validation/dto-validation.pipe.js';
+import { parseInt64Argument } from '../arguments.js';
+import { ChangesOf } from '../../http/validation/changes-of.js';
+import { choicesOf } from '../../http/validation/dto-rules.js';
+import { toDto } from '../../http/validation/dto-validation.pipe.js';
 import {
   columnType,
   entityProperties,

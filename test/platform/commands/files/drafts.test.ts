@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
-import { StoreDataSource } from '../../../src/platform/database/pipelining/store-data-source.js';
-import { Drafts } from '../../../src/platform/files/drafts.js';
-import { closeBeforeDatabases, useDatabase } from '../../harness/database/database.js';
+import { StoreDataSource } from '../../../../src/platform/database/pipelining/store-data-source.js';
+import { Drafts } from '../../../../src/platform/commands/files/drafts.js';
+import { closeBeforeDatabases, useDatabase } from '../../../harness/database/database.js';
 
 @Entity('test_notes')
 class Note {

@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import { queryRows } from '../database/sql.js';
+import { queryRows } from '../../database/sql.js';
 
 /** Bounds how often the lines are tried again. */
 const MAX_FOUND = 20;

@@ -1,7 +1,7 @@
 import { pipeline, Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
-import { ServiceError } from '../errors/service-error.js';
-import { parseJson } from '../http/body/parse-json.js';
+import { ServiceError } from '../../errors/service-error.js';
+import { parseJson } from '../../http/body/parse-json.js';
 import { csvRecord } from './csv-text.js';
 import { MAX_LINE_BYTES, textBlocks, TOO_LONG, UnreadableLine } from './file-text.js';
 import type { RowProperty } from './row-properties.js';

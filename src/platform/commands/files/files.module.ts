@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { AdministrationModule } from '../access/administration/administration.module.js';
+import { AdministrationModule } from '../../access/administration/administration.module.js';
 import { RowFiles } from './row-files.js';
 
 /** Files of rows. A module that injects RowFiles imports it. */

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { useDatabase } from '../../harness/database/database.js';
-import { Cli } from '../../harness/processes/command.js';
+import { useDatabase } from '../../../harness/database/database.js';
+import { Cli } from '../../../harness/processes/command.js';
 
 // The commands of a feature whose entity has properties of several types (features/toys.ts).
-const TOYS = join(__dirname, '../../../reports/product/test/harness/features/toys.js');
+const TOYS = join(__dirname, '../../../../reports/product/test/harness/features/toys.js');
 const TABLE = `
   CREATE TABLE test_toys (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, the_name text NOT NULL,

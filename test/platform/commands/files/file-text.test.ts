@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream';
-import { textBlocks } from '../../../src/platform/files/file-text.js';
+import { textBlocks } from '../../../../src/platform/commands/files/file-text.js';
 
 const MINUTE_MS = 60_000;
 

@@ -1,12 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isMisread } from '../../../src/platform/files/file-text.js';
-import { useDatabase } from '../../harness/database/database.js';
-import { Cli } from '../../harness/processes/command.js';
+import { isMisread } from '../../../../src/platform/commands/files/file-text.js';
+import { useDatabase } from '../../../harness/database/database.js';
+import { Cli } from '../../../harness/processes/command.js';
 
 // Updates of many rows of a feature (features/toys.ts).
-const TOYS = join(__dirname, '../../../reports/product/test/harness/features/toys.js');
+const TOYS = join(__dirname, '../../../../reports/product/test/harness/features/toys.js');
 const TABLE = `
   CREATE TABLE test_toys (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, the_name text NOT NULL,

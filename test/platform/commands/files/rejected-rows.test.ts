@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { useDatabase } from '../../harness/database/database.js';
-import { Cli } from '../../harness/processes/command.js';
+import { useDatabase } from '../../../harness/database/database.js';
+import { Cli } from '../../../harness/processes/command.js';
 
 // A feature whose table and columns the database checks, and have names of the platform's SQL (features/letters.ts).
-const LETTERS = join(__dirname, '../../../reports/product/test/harness/features/letters.js');
+const LETTERS = join(__dirname, '../../../../reports/product/test/harness/features/letters.js');
 const TABLE = `
   CREATE TABLE drafts (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

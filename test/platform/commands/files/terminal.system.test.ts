@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { useDatabase } from '../../harness/database/database.js';
-import { PROGRAM } from '../../harness/processes/command.js';
-import { inheritedEnvironment } from '../../harness/service/service.js';
+import { useDatabase } from '../../../harness/database/database.js';
+import { PROGRAM } from '../../../harness/processes/command.js';
+import { inheritedEnvironment } from '../../../harness/service/service.js';
 
 const database = useDatabase();
 const hasTerminal = spawnSync('script', ['--version']).status === 0;

@@ -1,9 +1,9 @@
 import type { Type } from '@nestjs/common';
 import { type ColumnOptions, getMetadataArgsStorage } from 'typeorm';
-import type { ServiceError } from '../errors/service-error.js';
-import { parseJson } from '../http/body/parse-json.js';
-import { choicesOf, propertiesOf } from '../http/validation/dto-rules.js';
-import { toDto } from '../http/validation/dto-validation.pipe.js';
+import type { ServiceError } from '../../errors/service-error.js';
+import { parseJson } from '../../http/body/parse-json.js';
+import { choicesOf, propertiesOf } from '../../http/validation/dto-rules.js';
+import { toDto } from '../../http/validation/dto-validation.pipe.js';
 
 /** A property that a file or an option of a command sets. */
 export interface RowProperty {

@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { useDatabase } from '../../harness/database/database.js';
-import { Cli, PROGRAM } from '../../harness/processes/command.js';
-import { until } from '../../harness/run/until.js';
-import { inheritedEnvironment } from '../../harness/service/service.js';
+import { useDatabase } from '../../../harness/database/database.js';
+import { Cli, PROGRAM } from '../../../harness/processes/command.js';
+import { until } from '../../../harness/run/until.js';
+import { inheritedEnvironment } from '../../../harness/service/service.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'items-'));
 const database = useDatabase();

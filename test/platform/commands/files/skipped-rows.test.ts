@@ -1,8 +1,8 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { useDatabase } from '../../harness/database/database.js';
-import { Cli } from '../../harness/processes/command.js';
+import { useDatabase } from '../../../harness/database/database.js';
+import { Cli } from '../../../harness/processes/command.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skipped-'));
 const database = useDatabase();

@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { YES_OPTION } from '../commands/arguments.js';
-import { propertiesOf } from '../http/validation/dto-rules.js';
+import { YES_OPTION } from '../arguments.js';
+import { propertiesOf } from '../../http/validation/dto-rules.js';
 import { EXPORT_FORMATS, type ExportFormat } from './export-statement.js';
 import type { ColumnMap, FileOptions, ValueMap } from './row-file.js';
 
