@@ -1,6 +1,7 @@
 // @ts-check
 // The load generator wrk, in a process of its own.
 import { execFile } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -11,7 +12,7 @@ import { promisify } from 'node:util';
  * @typedef {object} Request
  * @property {string} url
  * @property {Record<string, string>} headers
- * @property {string} [body] sent with POST
+ * @property {string} [body] sent with POST, with another number for NUMBER in each request
  * @property {number} status expected
  *
  * @typedef {object} Limits
@@ -28,6 +29,12 @@ import { promisify } from 'node:util';
 
 const UNIT_MS = /** @type {Record<string, number>} */ ({ us: 0.001, ms: 1, s: 1_000 });
 
+/** Returns a number of 15 digits. Greater ones follow it for at least as many requests as a benchmark sends. */
+const newNumber = () => randomInt(1e14, 2e14);
+
+/** Returns a body with a number for NUMBER. @param {string} body */
+export const numbered = (body) => body.replaceAll('NUMBER', String(newNumber()));
+
 /** Sends load to one server at a time. */
 export class LoadGenerator {
   /**
@@ -41,7 +48,14 @@ export class LoadGenerator {
 
   /** @param {Request} request @param {Limits} limits @returns {Promise<LoadResult>} */
   async run({ url, headers, body, status }, { connections, seconds }) {
-    const post = `wrk.method = "POST" wrk.body = ${JSON.stringify(body)}`;
+    const post = `
+      local number = ${newNumber()}
+      local body = ${JSON.stringify(body)}
+      wrk.method = "POST"
+      request = function()
+        number = number + 1
+        return wrk.format(nil, nil, nil, (body:gsub("NUMBER", string.format("%.0f", number))))
+      end`;
     await writeFile(this.script, body === undefined ? '' : post);
     const options = ['--latency', '-t1', `-c${connections}`, `-d${seconds}s`, '-s', this.script];
     const output = await this.#execute([...options, ...headerOptions(headers), url]);

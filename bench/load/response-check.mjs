@@ -1,5 +1,6 @@
 // @ts-check
 import { isDeepStrictEqual } from 'node:util';
+import { numbered } from './load.mjs';
 
 const RESPONSE_TIMEOUT_MS = 10_000;
 
@@ -24,13 +25,14 @@ export async function sendAndCheck(peer, { name, path, key, body, status, expect
   const send = async () => {
     const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS);
     const method = body === undefined ? 'GET' : 'POST';
-    const response = await fetch(request.url, { ...request, method, signal });
-    return { status: response.status, text: await response.text() };
+    const sent = body === undefined ? {} : { body: numbered(body) };
+    const response = await fetch(request.url, { ...request, ...sent, method, signal });
+    return { status: response.status, text: await response.text(), sent: sent.body };
   };
   // The first request of a window is accepted and consumes the limit of 1.
   if (status === 429) await send();
   const actual = await send();
-  if (actual.status !== status || !isExpected(actual.text, expected)) {
+  if (actual.status !== status || !isExpected(actual, expected)) {
     peer.fail(
       `sent an unexpected response to ${name}: ${actual.status} ${actual.text.slice(0, 300)}`,
     );
@@ -38,13 +40,13 @@ export async function sendAndCheck(peer, { name, path, key, body, status, expect
   return request;
 }
 
-/** @param {string} text @param {unknown} expected the JSON, without the id of a new animal; undefined: not checked */
-function isExpected(text, expected) {
-  if (expected === undefined) return true;
+/**
+ * @param {{ text: string, sent: string | undefined }} response and the body of its request
+ * @param {unknown} expected the JSON; undefined: what was sent, if there was a body, and an id
+ */
+function isExpected({ text, sent }, expected) {
   const value = JSON.parse(text);
+  if (sent === undefined) return expected === undefined || isDeepStrictEqual(value, expected);
   const { id, ...created } = value;
-  return (
-    isDeepStrictEqual(value, expected) ||
-    (Number.isInteger(id) && isDeepStrictEqual(created, expected))
-  );
+  return Number.isInteger(id) && isDeepStrictEqual(created, JSON.parse(sent));
 }

@@ -9,17 +9,17 @@ import { fastify } from 'fastify';
 import { parse as parseExact } from 'lossless-json';
 import pg from 'pg';
 import { Histogram } from 'prom-client';
+import { COLUMNS, newAnimal, PARAMETERS, SELECTED, valuesOf } from '../../test/pets/new-animal.mjs';
 
 const hasDuties = process.env.DUTIES === 'true';
 pg.types.setTypeParser(pg.types.builtins.INT8, hasDuties ? BigInt : Number);
 const pool = new pg.Pool({ max: Number(process.env.POOL_SIZE) });
 
-const COLUMNS = 'id, name, category_id AS "categoryId", status';
-const LIST = { name: 'list', text: `SELECT ${COLUMNS} FROM pets ORDER BY id LIMIT $1` };
-const GET = { name: 'get', text: `SELECT ${COLUMNS} FROM pets WHERE id = $1` };
+const LIST = { name: 'list', text: `SELECT ${SELECTED} FROM pets ORDER BY id LIMIT $1` };
+const GET = { name: 'get', text: `SELECT ${SELECTED} FROM pets WHERE id = $1` };
 const INSERT = {
   name: 'insert',
-  text: `INSERT INTO pets (name, category_id, status) VALUES ($1, $2, $3) RETURNING ${COLUMNS}`,
+  text: `INSERT INTO pets (${COLUMNS}) VALUES (${PARAMETERS}) RETURNING ${SELECTED}`,
 };
 const FIND_OWNER = {
   name: 'find-owner',
@@ -28,10 +28,11 @@ const FIND_OWNER = {
 };
 
 const status = { type: 'string', enum: ['available', 'pending', 'sold'] };
-const newPet = {
-  name: { type: 'string', minLength: 1, maxLength: 255 },
-  categoryId: { type: 'integer' },
-};
+const text = { type: 'string', minLength: 1, maxLength: 255 };
+const required = Object.entries(newAnimal());
+const newPet = Object.fromEntries(
+  required.map(([name, value]) => [name, typeof value === 'string' ? text : { type: 'integer' }]),
+);
 const pet = { type: 'object', properties: { id: { type: 'integer' }, ...newPet, status } };
 
 /** @typedef {{ id: number, perDay: number }} Owner */
@@ -133,14 +134,13 @@ app.get('/v1/pets', { schema: listSchema }, async (request) => {
 const createSchema = {
   body: {
     type: 'object',
-    required: ['name', 'categoryId'],
+    required: required.map(([name]) => name),
     properties: { ...newPet, status: { ...status, default: 'available' } },
   },
   response: { 201: pet },
 };
 app.post('/v1/pets', { schema: createSchema }, async (request, reply) => {
-  const { name, categoryId, status } = /** @type {any} */ (request.body);
-  const values = [name, categoryId, status];
+  const values = valuesOf(/** @type {any} */ (request.body));
   const { rows } = await pool.query({ ...INSERT, values });
   return reply.code(201).send(rows[0]);
 });

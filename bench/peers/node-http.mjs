@@ -4,16 +4,16 @@
 import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
 import pg from 'pg';
+import { COLUMNS, PARAMETERS, SELECTED, valuesOf } from '../../test/pets/new-animal.mjs';
 
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 const pool = new pg.Pool({ max: Number(process.env.POOL_SIZE) });
 
-const COLUMNS = 'id, name, category_id AS "categoryId", status';
-const LIST = { name: 'list', text: `SELECT ${COLUMNS} FROM pets ORDER BY id LIMIT $1` };
-const GET = { name: 'get', text: `SELECT ${COLUMNS} FROM pets WHERE id = $1` };
+const LIST = { name: 'list', text: `SELECT ${SELECTED} FROM pets ORDER BY id LIMIT $1` };
+const GET = { name: 'get', text: `SELECT ${SELECTED} FROM pets WHERE id = $1` };
 const INSERT = {
   name: 'insert',
-  text: `INSERT INTO pets (name, category_id, status) VALUES ($1, $2, $3) RETURNING ${COLUMNS}`,
+  text: `INSERT INTO pets (${COLUMNS}) VALUES (${PARAMETERS}) RETURNING ${SELECTED}`,
 };
 
 const REJECTED = `Bearer ${process.env.REJECTED_KEY}`;
@@ -48,8 +48,8 @@ async function respond(request, response) {
     const { rows } = await pool.query({ ...LIST, values: [limit] });
     send(response, 200, rows);
   } else if (path === '/v1/pets' && request.method === 'POST') {
-    const { name, categoryId, status = 'available' } = /** @type {any} */ (await json(request));
-    const { rows } = await pool.query({ ...INSERT, values: [name, categoryId, status] });
+    const values = valuesOf(/** @type {any} */ (await json(request)));
+    const { rows } = await pool.query({ ...INSERT, values });
     send(response, 201, rows[0]);
   } else if (path.startsWith('/v1/pets/') && request.method === 'GET') {
     const { rows } = await pool.query({ ...GET, values: [path.slice('/v1/pets/'.length)] });

@@ -2,15 +2,11 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { addNumberedAnimals } from '../../test/pets/new-animal.mjs';
 import { programOf } from '../comparison/peers.mjs';
 
 /** The folder of the project. */
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-
-const INSERT_ANIMALS = `
-  INSERT INTO pets (name, category_id, status)
-  SELECT 'Animal ' || n, 1 + n % 5, (ARRAY['available', 'pending', 'sold'])[1 + n % 3]
-    FROM generate_series(1, $1::integer) AS n`;
 
 /**
  * A database with animals and API keys.
@@ -45,7 +41,7 @@ export async function fillStore(database, libpq, { animals, project = ROOT }, si
     return (await promisify(execFile)(process.execPath, program, { env: cliEnv, signal })).stdout;
   };
   await cli('db', 'migrate');
-  await database.query(INSERT_ANIMALS, [animals]);
+  await addNumberedAnimals(database, animals);
   await database.query('VACUUM ANALYZE');
   /** @param {string} owner @param {string} limit per minute and per day */
   const issueKey = async (owner, limit) => {

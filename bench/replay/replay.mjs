@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { earlierService, SERVICE } from '../comparison/peers.mjs';
 import { listScenarios } from '../comparison/scenarios.mjs';
+import { numbered } from '../load/load.mjs';
 import { killOnExit } from '../processes/child-processes.mjs';
 import { freePort } from '../processes/ports.mjs';
 
@@ -102,11 +103,12 @@ async function replayIn({ peer, store }, { node, scenario: names }, signal) {
 }
 
 /** @param {Scenario} scenario */
-function requestText({ path, key, body }) {
+function requestText({ path, key, body: template }) {
+  const body = template && numbered(template);
   const lines = [`${body === undefined ? 'GET' : 'POST'} ${path} HTTP/1.1`, 'Host: 127.0.0.1'];
   if (key !== undefined) lines.push(`Authorization: Bearer ${key}`);
   if (body !== undefined) {
     lines.push('Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`);
   }
-  return [...lines, '', body ?? ''].join('\r\n');
+  return [...lines, '', body].join('\r\n');
 }

@@ -1,21 +1,15 @@
-// The only place of the tests that knows all properties of an animal.
 import type { PetStatus } from '../../src/pets/pet.entity.js';
 import type { TestDatabase } from '../harness/database/database.js';
+import { COLUMNS, newAnimal, PROPERTIES, rowOf } from './new-animal.mjs';
 
-/** A number of JSON. Beyond 2^53, it is a text or a bigint. */
-type Int64 = bigint | number | string;
+export { newAnimal };
 
-interface Animal {
-  id: Int64;
-  name: string;
-  categoryId: Int64;
+type Animal = Omit<ReturnType<typeof newAnimal>, 'categoryId'> & {
+  /** A text can be beyond 2^53. */
+  id: number | string;
+  categoryId: number | bigint;
   status: PetStatus;
-}
-
-/** Returns a valid animal as a client sends it, with these properties instead of its own. */
-export function newAnimal<Changes extends object = object>(changes?: Changes) {
-  return Object.assign({ name: 'Frank', categoryId: 7 }, changes);
-}
+};
 
 /** Returns a file with one animal. */
 export function newAnimalsCsv(): string {
@@ -24,9 +18,14 @@ export function newAnimalsCsv(): string {
 }
 
 /** Returns the exact text of an animal in a response: its properties and their order. */
-export function animalText({ id, ...properties }: { id: Int64 } & Partial<Animal>): string {
-  const { name, categoryId, status } = { status: 'available', ...newAnimal(properties) };
-  return `{"id":${id},"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
+export function animalText({ id, ...properties }: Pick<Animal, 'id'> & Partial<Animal>): string {
+  const animal = { status: 'available', ...newAnimal(properties) };
+  const texts = Object.entries<unknown>(animal).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? JSON.stringify(value) : String(value),
+  ]);
+  const textOf = Object.fromEntries([['id', id], ...texts]) as Record<string, string>;
+  return `{${PROPERTIES.map((name) => `"${name}":${textOf[name]}`).join()}}`;
 }
 
 /** Adds valid animals with these properties to a database. Returns their ids in the same order. */
@@ -34,14 +33,13 @@ export async function addPets(
   database: Pick<TestDatabase, 'query'>,
   animals: readonly Partial<Animal>[],
 ): Promise<string[]> {
-  const rows = animals.map(({ id, ...properties }) => {
-    const { name, categoryId, status } = { status: 'available', ...newAnimal(properties) };
-    return [id === undefined ? null : String(id), name, String(categoryId), status];
-  });
+  const rows = animals.map((properties) =>
+    rowOf({ status: 'available', ...newAnimal(properties) }),
+  );
   const added = await database.query<{ id: string }>(
-    `INSERT INTO pets (id, name, category_id, status) OVERRIDING SYSTEM VALUE
-     SELECT coalesce((row ->> 0)::bigint, nextval('pets_id_seq')), row ->> 1, (row ->> 2)::bigint, row ->> 3
-       FROM json_array_elements($1) WITH ORDINALITY AS rows (row, number) ORDER BY number RETURNING id`,
+    `INSERT INTO pets (id, ${COLUMNS}) OVERRIDING SYSTEM VALUE
+     SELECT coalesce(id, nextval('pets_id_seq')), ${COLUMNS}
+       FROM json_populate_recordset(NULL::pets, $1) WITH ORDINALITY ORDER BY ordinality RETURNING id`,
     [JSON.stringify(rows)],
   );
   return added.map(({ id }) => id);
@@ -62,4 +60,4 @@ export function createPets(
 }
 
 /** The columns of an exported animal. */
-export const EXPORTED_COLUMNS = 'name,categoryId,status';
+export const EXPORTED_COLUMNS = PROPERTIES.filter((name) => name !== 'id').join();

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { SAMPLE_ANIMALS } from '../../src/pets/sample-animals.js';
 import { PRODUCT } from '../../src/product.js';
 import { Settings } from '../../src/platform/config/settings.js';
 import { DemoKey } from '../../src/platform/http/openapi/demo-key.js';
@@ -71,7 +72,7 @@ describe('with only DATA_DIR set, from the first start', () => {
     const { mode, uid } = statSync(keyFile);
     expect({ mode: mode & 0o777, uid }).toEqual({ mode: 0o600, uid: process.getuid?.() ?? uid });
     const { status, json } = await list(key);
-    expect([status, json.length]).toEqual([200, 6]);
+    expect([status, json.length]).toEqual([200, SAMPLE_ANIMALS.length]);
     expect(new Set(json.map((pet: { status: string }) => pet.status)).size).toBe(3);
     const inspected = await cli.json('keys', 'inspect', key);
     expect(inspected).toMatchObject({ owner: 'demo', plan: 'business', status: 'active' });
@@ -90,7 +91,7 @@ describe('with only DATA_DIR set, from the first start', () => {
 
   test('a later start keeps the key and adds nothing, and GET /docs shows the key to a browser on this machine only', async () => {
     await start();
-    expect((await list(key)).json).toHaveLength(6);
+    expect((await list(key)).json).toHaveLength(SAMPLE_ANIMALS.length);
     const port = Number(new URL(service.url).port);
     const get = 'GET /docs HTTP/1.1';
     const own = `Host: 127.0.0.1:${port}`;
