@@ -13,6 +13,9 @@ const ACCEPTED = new Map<string, RegExp>(
   }),
 );
 
+/** Servers that accept no writes. */
+const READ_ONLY_TARGET = /^(?:read-only|standby|prefer-standby)$/;
+
 /** Options of sockets that Node.js does not have. */
 const NOT_IN_NODE = /^(?:keepalives_(?:interval|count)|tcp_user_timeout)$/;
 
@@ -22,8 +25,8 @@ export interface SessionConfig extends ClientConfig {
   connectTimeoutMs?: number;
   /** Whether a connection without channel binding is closed before the password is sent. */
   requiresChannelBinding?: boolean;
-  /** Whether a connection to a server that accepts no writes fails. */
-  requiresWrites?: boolean;
+  /** Connections to other servers fail: to those that accept no writes, or to standbys. */
+  targetSession?: 'read-write' | 'primary';
 }
 
 /**
@@ -35,8 +38,9 @@ export interface SessionConfig extends ClientConfig {
 export function readSessionParameters(parameters: Readonly<Record<string, unknown>>) {
   for (const [name, given] of Object.entries(parameters)) {
     if (NOT_IN_NODE.test(name)) throw new Error(`Node.js cannot set ${name}, remove it`);
-    if (!(ACCEPTED.get(name)?.test(String(given)) ?? true))
-      throw new Error(`${name} cannot be ${/^[\w-]*$/.exec(String(given))?.[0] ?? 'this'}`);
+    if (ACCEPTED.get(name)?.test(String(given)) ?? true) continue;
+    const reason = READ_ONLY_TARGET.test(String(given)) ? ', because the service writes' : '';
+    throw new Error(`${name} cannot be ${/^[\w-]*$/.exec(String(given))?.[0] ?? 'this'}${reason}`);
   }
   const { channel_binding: binding, target_session_attrs: target } = parameters;
   const connectTimeoutMs = Number(parameters['connect_timeout'] ?? 0) * SECOND_MS;
@@ -47,7 +51,7 @@ export function readSessionParameters(parameters: Readonly<Record<string, unknow
     ...(connectTimeoutMs > 0 && { connectTimeoutMs }),
     ...(binding !== undefined && { enableChannelBinding: binding !== 'disable' }),
     ...(binding === 'require' && { requiresChannelBinding: true }),
-    ...(target !== undefined && { requiresWrites: target !== 'any' }),
+    ...((target === 'read-write' || target === 'primary') && { targetSession: target }),
   } satisfies SessionConfig;
 }
 

@@ -200,8 +200,7 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
   ),
   ...[
     'channel_binding=always',
-    'target_session_attrs=standby',
-    'target_session_attrs=prefer-standby',
+    'target_session_attrs=writable',
     'connect_timeout=5s',
     'keepalives=yes',
     'keepalives_idle=-1',
@@ -209,6 +208,11 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
     'DATABASE_URL',
     RegExp(`\\(${parameter.replace('=', ' cannot be ')}\\)$`),
     `${ADDRESS}?${parameter}`,
+  ]),
+  ...['read-only', 'standby', 'prefer-standby'].map((target): [string, RegExp, string] => [
+    'DATABASE_URL',
+    RegExp(`\\(target_session_attrs cannot be ${target}, because the service writes\\)$`),
+    `${ADDRESS}?target_session_attrs=${target}`,
   ]),
   ['DATABASE_URL', /\(ENOENT.*\)$/, `${ADDRESS}?sslmode=verify-ca&sslrootcert=/none`],
   [
@@ -524,9 +528,8 @@ describe('DATABASE_URL', () => {
     ['channel_binding=disable', { enableChannelBinding: false }],
     ['channel_binding=prefer', { enableChannelBinding: true }],
     ['channel_binding=require', { enableChannelBinding: true, requiresChannelBinding: true }],
-    ['target_session_attrs=any', { requiresWrites: false }],
-    ['target_session_attrs=read-write', { requiresWrites: true }],
-    ['target_session_attrs=primary', { requiresWrites: true }],
+    ['target_session_attrs=read-write', { targetSession: 'read-write' }],
+    ['target_session_attrs=primary', { targetSession: 'primary' }],
   ])('keeps the parameters of libpq for the session: %s', (parameters, expected) => {
     const { database } = new Settings(PRODUCT, { DATABASE_URL: `${ADDRESS}?${parameters}` });
     expect(connectionConfig(database.connection ?? {}, database)).toMatchObject(expected);

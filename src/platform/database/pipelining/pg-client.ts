@@ -48,6 +48,14 @@ const CANNOT_WRITE = /^(?:25006|53100|53200|58030)$/;
 /** Statements that can fail with these states although writes succeed. */
 const READ = /^\s*(?:BEGIN|ROLLBACK|SELECT|SET|SHOW|START)\b/i;
 
+/** What the start of a session returns. */
+interface SessionState {
+  /** Whether no connection pooler is in between. */
+  own: boolean;
+  isStandby: boolean;
+  isReadOnly: boolean;
+}
+
 /** Members of pg's Client that its types omit. */
 interface Internals {
   readonly connection: Parameters<Statement['send']>[0] & EventEmitter & { stream: Socket };
@@ -108,13 +116,16 @@ export class PgClient extends pg.Client {
    * another session, where neither settings nor prepared statements of this connection exist. The
    * process number that it reports is its own. Nothing is changed or prepared there.
    *
-   * @throws StartError if a setting of that session, the encoding of the database, or a standby does not fit
+   * @throws StartError if a setting of that session, the encoding of the database, or the server does not fit
    */
   async startSession(limits: Readonly<Record<string, string | number>>): Promise<void> {
     const settings = JSON.stringify({ ...limits, ...SESSION });
+    // The new settings do not change this transaction: it is read-only if those of the server are.
     const sql = `
-      SELECT key, own, pg_is_in_recovery() AS standby, CASE WHEN own AND key <> 'server_encoding' THEN set_config(key, value, false)
-                            ELSE current_setting(key) END AS value
+      SELECT key, own, pg_is_in_recovery() AS "isStandby",
+             current_setting('transaction_read_only')::boolean AS "isReadOnly",
+             CASE WHEN own AND key <> 'server_encoding' THEN set_config(key, value, false)
+                  ELSE current_setting(key) END AS value
         FROM json_each_text($1), (SELECT pg_backend_pid() = $2 AS own) AS session`;
     this.preparesStatements = false;
     const { rows } = await this.query(sql, [settings, this.internals.processID]);
@@ -122,10 +133,13 @@ export class PgClient extends pg.Client {
       if (value === (SESSION[key] ?? value) || EQUIVALENT.test(`${key}=${value}`)) continue;
       throw new StartError(`${key} must be ${SESSION[key]}, but is ${value}`);
     }
-    const { own, standby } = rows[0] as { own: boolean; standby: boolean };
-    if (standby && this.config.requiresWrites)
-      throw new StartError('target_session_attrs needs a primary, but the server is a standby');
-    this.isStandby = standby;
+    const { own, isStandby, isReadOnly } = rows[0] as SessionState;
+    const target = this.config.targetSession;
+    if (target === 'primary' ? isStandby : target && isReadOnly) {
+      const state = isStandby ? 'a standby' : 'read-only';
+      throw new StartError(`target_session_attrs is ${target}, but the server is ${state}`);
+    }
+    this.isStandby = isStandby;
     this.preparesStatements = own;
   }
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { ApiClient } from '../../../harness/http/client.js';
 import { createOwner } from '../../../harness/database/factories.js';
 import { findPostgresPrograms } from '../../../harness/database/postgres-programs.js';
@@ -5,7 +6,11 @@ import { PostgresServer } from '../../../harness/database/postgres-server.js';
 import { Relay } from '../../../harness/database/relay.js';
 import { until } from '../../../harness/run/until.js';
 import { metric } from '../../../harness/service/metrics.js';
-import { type BuiltService, startBuiltService } from '../../../harness/service/service.js';
+import {
+  type BuiltService,
+  spawnBuiltService,
+  startBuiltService,
+} from '../../../harness/service/service.js';
 
 const programs = findPostgresPrograms();
 /** More than the connections of the pool. */
@@ -18,16 +23,17 @@ const BURST = 24;
   let name: Relay;
   let service: BuiltService;
   let api: ApiClient;
+  let ownerKey: string;
 
   beforeAll(async () => {
     primary = await PostgresServer.create(programs!, { fsync: 'off' });
     servers.push(primary);
-    const { key } = await createOwner(primary.database);
+    ({ key: ownerKey } = await createOwner(primary.database));
     standby = await primary.createStandby();
     servers.push(standby);
     name = await Relay.open(primary.url);
     service = await startBuiltService({ DATABASE_URL: name.url, MIGRATE_ON_START: 'false' });
-    api = new ApiClient(service, key);
+    api = new ApiClient(service, ownerKey);
   });
   afterAll(async () => {
     await service.stop();
@@ -86,5 +92,63 @@ const BURST = 24;
     name.leadTo(primary.url);
     await until(async () => (await state()).join() === 'ok,up,1', 10_000);
     expect(await createMany()).toEqual([201]);
+  });
+
+  describe('with target_session_attrs', () => {
+    const environment = (target: string, url: string) => ({
+      DATABASE_URL: `${url}?target_session_attrs=${target}`,
+      MIGRATE_ON_START: 'false',
+    });
+
+    /** Returns the line with which the start of the service fails. */
+    async function failedStart(target: string, url: string): Promise<string> {
+      const own = spawnBuiltService(environment(target, url));
+      expect(await once(own.process, 'close')).toEqual([1, null]);
+      return own.output();
+    }
+
+    test.each(['read-write', 'primary'])(
+      '%s, no connection to the standby is used, and the primary is used again',
+      async (target) => {
+        name.leadTo(primary.url);
+        const own = await startBuiltService(environment(target, name.url));
+        const client = new ApiClient(own, ownerKey);
+        expect((await client.get('/v1/items')).status).toBe(200);
+        await leadToStandby();
+        await until(async () => (await client.get('/health/ready')).status === 503);
+        const changed = await own.waitForLog(({ msg }) => msg === 'component changed');
+        expect(changed['cause']).toMatch(
+          RegExp(`target_session_attrs is ${target}, but the server is a standby$`),
+        );
+        expect((await client.get('/v1/items')).status).toBe(503);
+        name.leadTo(primary.url);
+        await until(async () => (await client.post('/v1/items', item)).status === 201);
+        await own.stop();
+        expect(await failedStart(target, standby.url)).toBe(
+          `DATABASE_URL: The database cannot be used: target_session_attrs is ${target}, but the server is a standby\n`,
+        );
+      },
+    );
+
+    test('read-write, a primary whose sessions are read-only is not used, as by libpq', async () => {
+      await primary.query('ALTER ROLE postgres SET default_transaction_read_only = on');
+      expect(await failedStart('read-write', primary.url)).toBe(
+        'DATABASE_URL: The database cannot be used: target_session_attrs is read-write, but the server is read-only\n',
+      );
+      for (const target of ['primary', 'any']) {
+        const own = await startBuiltService(environment(target, primary.url));
+        expect((await new ApiClient(own, ownerKey).post('/v1/items', item)).status).toBe(201);
+        await own.stop();
+      }
+      await primary.query(
+        'BEGIN READ WRITE; ALTER ROLE postgres RESET default_transaction_read_only; COMMIT',
+      );
+    });
+
+    test('any, the service starts on a standby', async () => {
+      const own = await startBuiltService(environment('any', standby.url));
+      await until(async () => (await new ApiClient(own, ownerKey).get('/v1/items')).status === 200);
+      await own.stop();
+    });
   });
 });
