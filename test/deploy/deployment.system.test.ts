@@ -173,14 +173,15 @@ test('deploy/haproxy.cfg sends a replica more requests than it admits, and waits
 });
 
 test.each(['deploy/alerts.yml', 'deploy/grafana/dashboards/service.json'])(
-  '%s uses metrics that a replica has, and each alert has its section of docs/runbook.md',
+  '%s uses metrics that a replica or deploy/postgres/backup.sh has, and each alert has its section of docs/runbook.md',
   async (file) => {
     const database = await createDatabase();
     const env = { DATABASE_URL: database.url, REDIS_URL: 'redis://127.0.0.1:1' };
     const service = await startBuiltService(env);
     const { key } = await createOwner(database);
     expect((await new ApiClient(service, key).get('/v1/items')).status).toBe(200);
-    const metrics = await service.metrics();
+    const written = readProjectFile('deploy/postgres/backup.sh').match(/(?<=gauge\(")\w+/g) ?? [];
+    const metrics = [await service.metrics(), ...written.map((name) => `# TYPE ${name} `)].join();
     await service.stop();
     await database.close();
     const names = readProjectFile(file).match(

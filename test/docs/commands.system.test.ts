@@ -54,6 +54,10 @@ const KUBERNETES = 'needs a Kubernetes cluster';
 const MACHINE = 'changes users, services and /etc of the machine';
 const SETTINGS = 'settings, not commands';
 
+const SELECT_RELEASE =
+  'ln --symbolic --force --no-dereference animal-adoption-store-RELEASE /opt/animal-adoption-store\n';
+const INSTALL_COMMAND = `${SELECT_RELEASE}printf`;
+
 /** The pages and the beginnings of the blocks that are not run, by the reason. */
 const NOT_RUN: Record<string, [page: string, start: string][]> = {
   [COMPOSE]: [
@@ -77,17 +81,20 @@ const NOT_RUN: Record<string, [page: string, start: string][]> = {
     ['deploy/systemd/README.md', 'groupadd --system pets-operators'],
     ['deploy/systemd/README.md', 'useradd --create-home --shell /bin/bash --groups'],
     ['deploy/systemd/README.md', 'cp /opt/animal-adoption-store'],
-    ['deploy/systemd/README.md', 'for port in'],
+    ['deploy/systemd/README.md', 'node --env-file'],
     ['docs/database.md', '# As a superuser of PostgreSQL'],
     ['docs/operations.md', 'useradd --system pets-backup'],
   ],
   '.ci/run runs it, with layers in memory over the folders that it writes to': [
     ['deploy/systemd/README.md', 'useradd --system --create-home --shell /bin/bash pets-build'],
+    ['deploy/systemd/README.md', 'su --login pets-build'],
+    ['deploy/systemd/README.md', INSTALL_COMMAND],
   ],
   [SETTINGS]: [
     ['deploy/systemd/README.md', 'DATABASE_URL=postgres://pets_service'],
     ['deploy/systemd/README.md', 'DATABASE_URL=postgres://pets_owner'],
     ['docs/database.md', 'DATABASE_URL=postgres://pets_service'],
+    ['docs/operations.md', 'RUN_IN='],
     ['docs/redis.md', 'cluster-enabled yes'],
     ['docs/settings.md', 'DATABASE_URL='],
   ],
@@ -130,6 +137,7 @@ const server = {
   restore: block('docs/operations.md', 'dropdb --if-exists restored'),
   rename: block('docs/operations.md', 'old=pets_before'),
 };
+const deploy = block('deploy/systemd/README.md', `${SELECT_RELEASE}for port`);
 
 test('every block of commands is run, or listed with the reason', () => {
   const unknown = BLOCKS.filter((each) => !used.has(each) && !listed.includes(each));
@@ -231,6 +239,41 @@ describeWithAnyRedis('docs/commands.md, docs/runbook.md and SECURITY.md', () => 
     await redis.close();
   }, 240_000);
 });
+
+/** A replica that becomes ready at the second request, unless its release is not the good one: node -e … PORT RELEASE. */
+const REPLICA = `
+let requests = 0;
+require('http').createServer((request, response) => {
+  const isReady = request.url === '/health/ready' && ++requests > 1 && process.argv[2].endsWith('-good');
+  response.writeHead(isReady ? 200 : 503).end();
+}).listen(process.argv[1], '127.0.0.1')`;
+
+(hasNamespaces ? test : test.skip)(
+  'deploy/systemd/README.md › the replicas restart one by one, and no other one after one that is not ready',
+  async () => {
+    const folder = temporaryFolder();
+    fs.writeFileSync(join(folder, 'replica.js'), REPLICA);
+    const PATH = pathWith({
+      ln: 'echo "$4" > selected',
+      systemctl: `echo "$*" >> log
+        port=\${2#*@}
+        [ ! -e $port ] || kill $(cat $port)
+        node -e "$(cat replica.js)" $port $(cat selected) > /dev/null 2>&1 & echo $! > $port`,
+    });
+    const shell = openShell(folder, { ...inheritedEnvironment(), PATH }, true);
+    const log = () => fs.readFileSync(join(folder, 'log'), 'utf8').trim().split('\n');
+    const [first, second] = [3001, 3002].map((port) => `restart animal-adoption-store@${port}`);
+    const code = deploy.code.replace('--retry 60', '--retry 5');
+    try {
+      await shell.run(deploy, code.replaceAll('RELEASE', 'good'));
+      expect(log()).toEqual([first, second]);
+      await shell.run(deploy, code.replaceAll('RELEASE', 'bad'));
+      expect(log()).toEqual([first, second, first]);
+    } finally {
+      await shell.run('stop', 'kill $(cat 3001 3002)');
+    }
+  },
+);
 
 const postgres = findPostgresPrograms();
 
