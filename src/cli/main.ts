@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 import { COMMANDS } from '../commands.js';
-import { run } from './program.js';
+import { PLANS } from '../plans.js';
+import { run } from '../platform/commands/program.js';
+import { PRODUCT } from '../product.js';
 
 const EXIT_LIMIT_MS = 1_000;
 
@@ -9,6 +11,8 @@ for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', () => undefined);
 }
 process.exitCode = await run(process.argv.slice(2), {
+  product: PRODUCT,
+  plans: PLANS,
   commands: COMMANDS,
   loadRoot: async () => (await import('../app.module.js')).AppModule,
 });

@@ -4,6 +4,8 @@ import { ScheduleModule } from '@nestjs/schedule';
 import { getOptionsToken } from '@nestjs/throttler';
 import { ClsModule } from 'nestjs-cls';
 import { AccessModule } from './access/access.module.js';
+import { Terminal } from './commands/terminal.js';
+import type { StoreOptions } from './config/product.js';
 import { DatabaseLocation } from './database/database-location.js';
 import { DatabaseModule } from './database/database.module.js';
 import { EventsModule } from './events/events.module.js';
@@ -23,7 +25,7 @@ import { MalformedMessages } from './http/server/malformed-messages.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
 import { FILTER, GUARDS, MIDDLEWARE, OBSERVERS, PIPE } from './pipeline.js';
 import { OverloadMiddleware } from './overload.middleware.js';
-import { ProcessModule, type StoreOptions } from './process/process.module.js';
+import { ProcessModule } from './process/process.module.js';
 import { THROTTLERS } from './rate-limit/plan-throttler.guard.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
 
@@ -35,6 +37,7 @@ const EXPORTED = [
   PublicUrl,
   Readiness,
   ServiceMetrics,
+  Terminal,
 ];
 
 /** The platform, for every feature. The root module imports it in addition to the features. */

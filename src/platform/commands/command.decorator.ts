@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import type { Type } from '@nestjs/common';
 import type { Command as Commander } from 'commander';
+import type { StoreOptions } from '../config/product.js';
 
 const COMMANDS = Symbol('commands');
 
@@ -36,11 +37,13 @@ export interface CommandGroup {
 /** Groups by their first word. */
 export type CommandGroups = Readonly<Record<string, CommandGroup>>;
 
+type Usage = (command: Commander, store: StoreOptions) => unknown;
+
 /** A method with `@Command()`. */
 export interface DeclaredCommand extends CommandOptions {
   readonly name: string;
   readonly description: string;
-  readonly usage: (command: Commander) => unknown;
+  readonly usage: Usage;
   readonly method: string;
 }
 
@@ -59,7 +62,7 @@ type Handler = (...args: never[]) => Promise<object | undefined> | AsyncIterable
 export function Command(
   name: string,
   description: string,
-  usage: (command: Commander) => unknown = () => undefined,
+  usage: Usage = () => undefined,
   options: CommandOptions = {},
 ) {
   return <Method extends Handler>(

@@ -1,4 +1,6 @@
-/** The names and the folders of the product. The root passes them to the platform. */
+import type { PlanTable } from './plans.js';
+
+/** The names and the folders of the product. */
 export interface Product {
   /** In the folder that programs of the embedded database may share. */
   readonly name: string;
@@ -24,4 +26,10 @@ export interface Product {
   readonly folder: string;
   /** The path of the folder with the code that runs. The folders `migrations` in it are searched. */
   readonly codeFolder: string;
+}
+
+/** The parts of the store that are not in the environment. The root passes them to the platform. */
+export interface StoreOptions {
+  readonly product: Product;
+  readonly plans: PlanTable;
 }

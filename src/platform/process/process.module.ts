@@ -1,9 +1,8 @@
 import { type DynamicModule, Global, Module, type Type } from '@nestjs/common';
 import type { Logger } from 'pino';
-import { Terminal } from '../commands/terminal.js';
 import { Clock, SYSTEM_CLOCK } from '../config/clock.js';
-import { Plans, type PlanTable } from '../config/plans.js';
-import type { Product } from '../config/product.js';
+import { Plans } from '../config/plans.js';
+import type { StoreOptions } from '../config/product.js';
 import { Settings } from '../config/settings.js';
 import { DatabaseLocation, locateDatabase } from '../database/database-location.js';
 import { prepareSchema } from '../database/schema/migrate.js';
@@ -38,20 +37,12 @@ export function withObjects(
 /** A test of providers, `Test.createTestingModule({ imports: [AppModule] })`, has no process. */
 const OBJECTS = { token: ProcessObjects, optional: true };
 
-/** The parts of the store that are not in the environment. */
-export interface StoreOptions {
-  /** The names that the team has chosen. */
-  readonly product: Product;
-  readonly plans: PlanTable;
-}
-
 /** Provides the objects of the process to every module: settings, clock, log and database server; and the plans. */
 @Global()
 @Module({})
 export class ProcessModule {
   static forRoot({ product, plans }: StoreOptions): DynamicModule {
     const providers = [
-      Terminal,
       { provide: Plans, useValue: new Plans(plans) },
       {
         provide: Settings,

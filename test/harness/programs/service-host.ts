@@ -11,8 +11,8 @@ import { createInterface } from 'node:readline';
 import { type INestApplication, Logger, Module, type Type } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { AppModule } from '../../../src/app.module.js';
-import { type Features, run } from '../../../src/cli/program.js';
 import { COMMANDS } from '../../../src/commands.js';
+import { type Project, run } from '../../../src/platform/commands/program.js';
 import { createApp } from '../../../src/platform/process/app.js';
 import { Settings } from '../../../src/platform/config/settings.js';
 import { locateDatabase } from '../../../src/platform/database/database-location.js';
@@ -20,6 +20,7 @@ import { currentRequestIds } from '../../../src/platform/http/request/request-co
 import { createLogger } from '../../../src/platform/logging/logger.js';
 import { NestLogger } from '../../../src/platform/logging/nest-logger.js';
 import { ServiceMetrics } from '../../../src/platform/metrics/service-metrics.js';
+import { PLANS } from '../../../src/plans.js';
 import { PRODUCT } from '../../../src/product.js';
 import { withEnvironment } from './environment.js';
 import { stopSchedules } from './scheduled-jobs.js';
@@ -67,7 +68,8 @@ async function serve(socket: Socket): Promise<void> {
     // One after the other, also because they share the output streams.
     const result = await withEnvironment(env, async () => {
       const commands = await commandsOf(start);
-      return runCommand(command, { commands, loadRoot: () => rootOf(start) });
+      const store = { product: PRODUCT, plans: PLANS };
+      return runCommand(command, { ...store, commands, loadRoot: () => rootOf(start) });
     });
     send(socket, result);
     socket.end();
@@ -136,7 +138,7 @@ async function runJob(app: INestApplication, job: string): Promise<object> {
 }
 
 /** Runs a command as in a process of its own. */
-async function runCommand(args: string[], features: Features): Promise<object> {
+async function runCommand(args: string[], project: Project): Promise<object> {
   const streams = { stdout: process.stdout, stderr: process.stderr };
   const printed = { stdout: '', stderr: '' };
   for (const [name, stream] of Object.entries(streams)) {
@@ -147,7 +149,7 @@ async function runCommand(args: string[], features: Features): Promise<object> {
     };
   }
   try {
-    return { code: await run(args, features), ...printed };
+    return { code: await run(args, project), ...printed };
   } finally {
     if (serviceLogger) Logger.overrideLogger(serviceLogger);
     // The method of the prototype is used again.
@@ -160,7 +162,7 @@ async function modulesOf(file: string): Promise<Type[]> {
   return ((await import(file)) as { default: Type[] }).default;
 }
 
-type Commands = Features['commands'];
+type Commands = Project['commands'];
 
 /** Returns the commands of the AppModule and of the features. */
 async function commandsOf({ app, features }: Pick<Start, 'app' | 'features'>): Promise<Commands> {

@@ -3,13 +3,13 @@ import { EntityManager } from 'typeorm';
 import {
   type ActionSelection,
   listActions,
-} from '../platform/access/administration/operator-actions.repository.js';
-import { OwnerAdministration } from '../platform/access/administration/owner-administration.js';
-import { countUpTo, parseInt64Argument } from '../platform/commands/arguments.js';
-import { Command } from '../platform/commands/command.decorator.js';
-import { Terminal } from '../platform/commands/terminal.js';
+} from '../../access/administration/operator-actions.repository.js';
+import { OwnerAdministration } from '../../access/administration/owner-administration.js';
+import { countUpTo, parseInt64Argument } from '../arguments.js';
+import { Command } from '../command.decorator.js';
+import { Terminal } from '../terminal.js';
 import { changeText } from './audit-text.js';
-import { parseOwner, parseSince, parseUntil } from './options.js';
+import { ownerOf, parseSince, parseUntil } from './options.js';
 
 const MAX_LISTED = 10_000;
 
@@ -24,9 +24,9 @@ export class AuditCommands {
   @Command(
     'list',
     'list changes, the newest first',
-    (command) =>
+    (command, { product }) =>
       command
-        .option('--owner <name>', 'only changes of this owner and its API keys', parseOwner)
+        .option('--owner <name>', 'only changes of this owner and its API keys', ownerOf(product))
         .option('--since <time>', 'a UTC day, or a time such as 2026-11-26T10:00Z', parseSince)
         .option('--until <time>', 'the same; a day is included', parseUntil)
         .option('--actor <name>', 'only changes of this user, or of user@host')

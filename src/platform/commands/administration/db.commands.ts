@@ -1,22 +1,32 @@
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
-import { recordAction } from '../platform/access/administration/operator-actions.repository.js';
-import { Command } from '../platform/commands/command.decorator.js';
-import { Terminal } from '../platform/commands/terminal.js';
-import { Clock } from '../platform/config/clock.js';
-import { Settings } from '../platform/config/settings.js';
-import { findDemo } from '../platform/access/administration/demo-owner.js';
-import { copyTables } from '../platform/database/copy/copy-tables.js';
-import { DatabaseLocation } from '../platform/database/database-location.js';
-import { hasCluster } from '../platform/database/embedded/cluster.js';
-import { nextMigrationNumber } from '../platform/database/schema/migration-files.js';
-import { migrationStatus, withDataSource } from '../platform/database/schema/migrate.js';
-import { migrateAsOperator, openDatabase } from './application.js';
+import { DataSource, type NamingStrategyInterface } from 'typeorm';
+import { recordAction } from '../../access/administration/operator-actions.repository.js';
+import { Command } from '../command.decorator.js';
+import { Terminal } from '../terminal.js';
+import { Clock } from '../../config/clock.js';
+import { Settings } from '../../config/settings.js';
+import { findDemo } from '../../access/administration/demo-owner.js';
+import { copyTables } from '../../database/copy/copy-tables.js';
+import { DatabaseLocation } from '../../database/database-location.js';
+import { hasCluster } from '../../database/embedded/cluster.js';
+import { nextMigrationNumber } from '../../database/schema/migration-files.js';
+import { migrationStatus, withDataSource } from '../../database/schema/migrate.js';
+import { migrateAsOperator, openDatabase } from '../application.js';
 import { parseMigrationPath } from './options.js';
 
-/** In a checkout. It is no part of the build. */
-const GENERATOR = new URL('../../scripts/generate-migration.mjs', import.meta.url);
+/** In the folder of the product. Only a checkout has it. */
+const GENERATOR = 'scripts/generate-migration.mjs';
+
+type Differences = Record<'statements' | 'notes' | 'problems', string[]>;
+
+interface Generator {
+  findDifferences: (dataSource: DataSource) => Promise<Differences>;
+  SchemaNames: new () => NamingStrategyInterface;
+  writeMigration: (path: string, number: number, statements: string[]) => string;
+}
 
 @Injectable()
 export class DbCommands {
@@ -61,11 +71,12 @@ export class DbCommands {
   )
   async generate(path: string) {
     const { entities = [] } = this.dataSource.options;
-    if (!existsSync(GENERATOR))
+    const generator = join(this.settings.product.folder, GENERATOR);
+    if (!existsSync(generator))
       throw new Error('db generate works only in a checkout of the project.');
     const { findDifferences, SchemaNames, writeMigration } = (await import(
-      GENERATOR.href
-    )) as typeof import('../../scripts/generate-migration.mjs');
+      pathToFileURL(generator).href
+    )) as Generator;
     const { statements, notes, problems } = await withDataSource(
       this.location,
       this.settings.database,

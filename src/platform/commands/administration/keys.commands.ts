@@ -4,33 +4,37 @@ import { Option } from 'commander';
 import {
   type IssuedKey,
   KeyAdministration,
-} from '../platform/access/administration/key-administration.js';
-import { OwnerAdministration } from '../platform/access/administration/owner-administration.js';
-import type { ApiKey } from '../platform/access/api-key.entity.js';
-import { countUpTo, YES_OPTION } from '../platform/commands/arguments.js';
-import { Command } from '../platform/commands/command.decorator.js';
-import { Terminal } from '../platform/commands/terminal.js';
-import { ACCESSES, Plans } from '../platform/config/plans.js';
-import type { BudgetKey, RateLimitDecision } from '../platform/rate-limit/limit-storage.js';
-import { PRODUCT } from '../product.js';
-import { NO_LIMITS, readCounters } from './counters.js';
+} from '../../access/administration/key-administration.js';
+import { OwnerAdministration } from '../../access/administration/owner-administration.js';
+import type { ApiKey } from '../../access/api-key.entity.js';
+import { countUpTo, YES_OPTION } from '../arguments.js';
+import { Command } from '../command.decorator.js';
+import { Terminal } from '../terminal.js';
+import { ACCESSES, Plans } from '../../config/plans.js';
+import type { Product } from '../../config/product.js';
+import { Settings } from '../../config/settings.js';
+import type { RateLimitDecision } from '../../rate-limit/limit-storage.js';
+import { type Counted, Counters } from './counters.js';
 import { csvOption, csvText } from './csv.js';
 import {
   addPlanOptions,
+  noteOf,
   type Options,
+  ownerOf,
   parseDay,
   parseDuration,
   parseId,
   parseLifetime,
-  parseNote,
-  parseOwner,
   storedPlan,
 } from './options.js';
 
 const STATUSES = ['active', 'banned', 'expired', 'revoked', 'rotated'];
 const accessOption = () =>
   new Option('--access <access>', 'read allows only GET, HEAD and OPTIONS').choices(ACCESSES);
-const NOTE_OPTION = ['--note <text>', 'for operators: what the key is for', parseNote] as const;
+const noteOption = (product: Product) =>
+  new Option('--note <text>', 'for operators: what the key is for').argParser(noteOf(product));
+const ownerOption = (product: Product) =>
+  new Option('--owner <name>', 'only keys of this owner').argParser(ownerOf(product));
 const DEFAULT_DAYS = 30;
 /** The columns of `keys usage --csv`: a line for each day, owner and API key. */
 const DAILY_USAGE = ['day', 'owner', 'keyId', 'note', 'requests', 'rejections'];
@@ -39,8 +43,6 @@ const STORE_KEY = 'Store the key now. It is not shown again.';
 const FIT = ['revokedAt', 'createdAt', 'plan', 16, 'hint', 12, 'expiresAt'];
 /** Nobody knows the key if it was not printed. */
 const ifUnprinted = ({ id }: { id: bigint }) => `Revoke the new API key ${id}, because it is lost.`;
-const UNREADABLE_BANS = `The log line "API key banned" of the service has the id of the key and the end of the ban. \`${PRODUCT.command} keys unban ID\` ends a ban.`;
-const BANS = `\`${PRODUCT.command} keys inspect ID\` shows when a ban ends, and \`${PRODUCT.command} keys unban ID\` ends it now.`;
 
 @Injectable()
 export class KeysCommands {
@@ -49,19 +51,21 @@ export class KeysCommands {
     private readonly owners: OwnerAdministration,
     private readonly terminal: Terminal,
     private readonly plans: Plans,
+    private readonly counters: Counters,
+    private readonly settings: Settings,
   ) {}
 
   @Command(
     'issue',
     'issue an API key',
-    (command) => {
+    (command, { product, plans }) => {
       command
-        .requiredOption('--owner <name>', 'the owner, created if it is new', parseOwner)
+        .requiredOption('--owner <name>', 'the owner, created if it is new', ownerOf(product))
         .option('--expires-in <time>', 'lifetime, such as 90d (default: unlimited)', parseLifetime)
         .addOption(accessOption().default('read-write'))
         .addOption(new Option('--read-only', 'the same as --access read').conflicts('access'))
-        .option(...NOTE_OPTION);
-      addPlanOptions(command, { required: false });
+        .addOption(noteOption(product));
+      addPlanOptions(command, plans, { required: false });
     },
     { ifUnprinted },
   )
@@ -78,29 +82,29 @@ export class KeysCommands {
   @Command(
     'list',
     'list API keys',
-    (command) =>
+    (command, { product }) =>
       command
-        .option('--owner <name>', 'only keys of this owner', parseOwner)
+        .addOption(ownerOption(product))
         .addOption(new Option('--status <status>', 'only keys with this status').choices(STATUSES)),
     { fit: FIT },
   )
   async list({ owner, status }: Options) {
     const records = await this.keys.list(owner);
-    const { decisions, problem } = await readCounters(records.map((key) => this.budgetKey(key)));
+    const { decisions, problem } = await this.counters.read(records.map(countedKey));
     if (status === 'banned' && problem !== undefined) throw new Error(problem);
     const listed = records.map((key, index) => keyJson(key, decisions?.[index]));
     if (records.length > 0) this.noteProblem(problem);
-    if (listed.some((key) => key.status === 'banned')) this.terminal.note(BANS);
+    if (listed.some((key) => key.status === 'banned')) this.noteBans();
     return listed.filter((key) => status === undefined || key.status === status);
   }
 
   @Command(
     'usage',
     'show the requests of a key by day, or of all keys, the most used first',
-    (command) =>
+    (command, { product }) =>
       command
         .argument('[id]', 'the id of the key', parseId)
-        .option('--owner <name>', 'only keys of this owner', parseOwner)
+        .addOption(ownerOption(product))
         .option('--days <n>', 'the last UTC days, today is one (default: 30)', countUpTo(400))
         .addOption(
           new Option('--day <day>', 'one UTC day, such as 2026-11-26')
@@ -118,18 +122,21 @@ export class KeysCommands {
     return csvText(DAILY_USAGE, await this.keys.dailyUsage(day ?? days, id ?? owner));
   }
 
-  @Command('change', 'change the note, the access or the expiry of an API key', (command) =>
-    command
-      .argument('<id>', 'the id of the key', parseId)
-      .option(...NOTE_OPTION)
-      .addOption(accessOption())
-      .option('--expires-in <time>', 'lifetime from now on, such as 90d', parseDuration)
-      .addOption(new Option('--no-expiry', 'never expire').conflicts('expiresIn'))
-      .hook('preAction', () => {
-        const { note, access, expiresIn, expiry } = command.opts<Options>();
-        if (note ?? access ?? (expiresIn !== undefined || expiry === false)) return;
-        command.error('error: expected --note, --access, --expires-in or --no-expiry');
-      }),
+  @Command(
+    'change',
+    'change the note, the access or the expiry of an API key',
+    (command, { product }) =>
+      command
+        .argument('<id>', 'the id of the key', parseId)
+        .addOption(noteOption(product))
+        .addOption(accessOption())
+        .option('--expires-in <time>', 'lifetime from now on, such as 90d', parseDuration)
+        .addOption(new Option('--no-expiry', 'never expire').conflicts('expiresIn'))
+        .hook('preAction', () => {
+          const { note, access, expiresIn, expiry } = command.opts<Options>();
+          if (note ?? access ?? (expiresIn !== undefined || expiry === false)) return;
+          command.error('error: expected --note, --access, --expires-in or --no-expiry');
+        }),
   )
   async change(id: bigint, { note, access, expiresIn, expiry }: Options) {
     const lifetimeMs = expiry === false ? null : expiresIn;
@@ -155,10 +162,10 @@ export class KeysCommands {
   @Command(
     'revoke',
     'revoke an API key, or all of an owner',
-    (command) =>
+    (command, { product }) =>
       command
         .argument('[id]', 'the id of the key', parseId)
-        .option('--owner <name>', 'all keys of this owner', parseOwner)
+        .option('--owner <name>', 'all keys of this owner', ownerOf(product))
         .option(...YES_OPTION)
         .hook('preAction', () => {
           if (command.args.length > 0 !== (command.getOptionValue('owner') !== undefined)) return;
@@ -191,7 +198,7 @@ export class KeysCommands {
     (command) => command.argument('<id>', 'the id of the key', parseId),
   )
   async unban(id: bigint) {
-    const { decisions } = await readCounters([this.budgetKey(await this.keys.inspect(id))]);
+    const { decisions } = await this.counters.read([countedKey(await this.keys.inspect(id))]);
     const unbanned = await this.keys.unban(id);
     if (decisions?.[0]?.bannedUntilMs === 0) {
       this.terminal.note(`The key ${id} was not banned.`);
@@ -208,7 +215,7 @@ export class KeysCommands {
   )
   async inspect(keyOrId: bigint | string) {
     const key = await this.keys.inspect(keyOrId === '-' ? await firstLine() : keyOrId);
-    const { decisions: [counters] = [], problem } = await readCounters([this.budgetKey(key)]);
+    const { decisions: [counters] = [], problem } = await this.counters.read([countedKey(key)]);
     this.noteProblem(problem);
     const { id, firstKeyId, successorId } = key;
     const lineage = { firstKeyId: firstKeyId ?? id, successorId };
@@ -219,11 +226,6 @@ export class KeysCommands {
       ...this.plans.findLimits(key.owner),
       ...lineage,
     };
-  }
-
-  private budgetKey({ id, ownerId, owner, firstKeyId, unbanCount }: ApiKey): BudgetKey {
-    const limits = this.plans.findLimits(owner) ?? NO_LIMITS;
-    return { ownerId, limits, firstKeyId: firstKeyId ?? id, unbanCount };
   }
 
   /** On a terminal, asks if a new name may be a misspelled one. */
@@ -238,9 +240,24 @@ export class KeysCommands {
     else this.terminal.note(effect);
   }
 
-  private noteProblem(problem: string | undefined): void {
-    if (problem !== undefined) this.terminal.note(`${problem} ${UNREADABLE_BANS}`);
+  private noteBans(): void {
+    const { command } = this.settings.product;
+    this.terminal.note(
+      `\`${command} keys inspect ID\` shows when a ban ends, and \`${command} keys unban ID\` ends it now.`,
+    );
   }
+
+  private noteProblem(problem: string | undefined): void {
+    if (problem === undefined) return;
+    const { command } = this.settings.product;
+    this.terminal.note(
+      `${problem} The log line "API key banned" of the service has the id of the key and the end of the ban. \`${command} keys unban ID\` ends a ban.`,
+    );
+  }
+}
+
+function countedKey({ id, ownerId, owner, firstKeyId, unbanCount }: ApiKey): Counted {
+  return { ownerId, owner, firstKeyId: firstKeyId ?? id, unbanCount };
 }
 
 /** Returns the first line of standard input. */

@@ -2,25 +2,33 @@ import { once } from 'node:events';
 import { constants } from 'node:os';
 import type { Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import type { Command } from 'commander';
-import { recordAction } from '../platform/access/administration/operator-actions.repository.js';
-import type { DeclaredCommand } from '../platform/commands/command.decorator.js';
-import { Terminal } from '../platform/commands/terminal.js';
-import { SYSTEM_CLOCK } from '../platform/config/clock.js';
-import type { DatabaseSettings } from '../platform/config/database-settings.js';
-import { Settings } from '../platform/config/settings.js';
-import { onStopSignal } from '../platform/config/stop-signals.js';
-import { type DatabaseLocation, locateDatabase } from '../platform/database/database-location.js';
-import { hasCluster } from '../platform/database/embedded/cluster.js';
-import { isTemporary } from '../platform/database/embedded/embedded-postgres.js';
-import { isSchemaCurrent, migrate } from '../platform/database/schema/migrate.js';
-import { createLogger } from '../platform/logging/logger.js';
-import { NestLogger } from '../platform/logging/nest-logger.js';
-import { withObjects } from '../platform/process/process.module.js';
+import { recordAction } from '../access/administration/operator-actions.repository.js';
+import type { DeclaredCommand } from './command.decorator.js';
+import { Terminal } from './terminal.js';
+import { SYSTEM_CLOCK } from '../config/clock.js';
+import type { DatabaseSettings } from '../config/database-settings.js';
+import type { Product } from '../config/product.js';
+import { Settings } from '../config/settings.js';
+import { onStopSignal } from '../config/stop-signals.js';
+import { type DatabaseLocation, locateDatabase } from '../database/database-location.js';
+import { hasCluster } from '../database/embedded/cluster.js';
+import { isTemporary } from '../database/embedded/embedded-postgres.js';
+import { isSchemaCurrent, migrate } from '../database/schema/migrate.js';
+import { createLogger } from '../logging/logger.js';
+import { NestLogger } from '../logging/nest-logger.js';
+import { withObjects } from '../process/process.module.js';
 import { printResult } from './result.js';
-import { PRODUCT } from '../product.js';
 
 type CommandProvider = Record<string, (...args: unknown[]) => Promise<object | undefined>>;
+
+/** A command that an operator has entered. */
+export interface CommandCall {
+  readonly provider: Type;
+  readonly declared: DeclaredCommand;
+  readonly args: unknown[];
+  /** Whether the result is printed as JSON. */
+  readonly json: true | undefined;
+}
 
 /** A command takes as long as its input, but its database may be silent only for this time. */
 const PROGRESS_LIMIT_MS = 600_000;
@@ -31,18 +39,15 @@ const PROGRESS_LIMIT_MS = 600_000;
  * migrates the embedded database first.
  *
  * @param root the module that has the provider
- * @param args for the method
  * @throws Error if there is no database, or if migrations are pending that it may not run
  */
 export async function runCommand(
+  product: Product,
   root: Type,
-  provider: Type<CommandProvider>,
-  declared: DeclaredCommand,
-  command: Command,
-  args: unknown[],
+  { provider, declared, args, json }: CommandCall,
 ): Promise<void> {
   const { method, createsDatabase = false, anySchema = false } = declared;
-  const settings = new Settings(PRODUCT);
+  const settings = new Settings(product);
   const { connection, dataDir } = settings.database;
   if (!createsDatabase && connection === undefined && !hasCluster(dataDir)) {
     throw new Error(
@@ -51,7 +56,7 @@ export async function runCommand(
   }
   await withLocation(settings.database, async (database) => {
     console.error(`Database: ${database.description}`);
-    if (!anySchema) await requireSchema(database, settings.database);
+    if (!anySchema) await requireSchema(database, settings);
     // Standard error has one line about a failure. Redis is for counting requests.
     const logger = createLogger({ ...settings.logging, level: 'silent' }, process.stderr);
     const use = { poolSize: 2, progressLimitMs: PROGRESS_LIMIT_MS };
@@ -68,8 +73,8 @@ export async function runCommand(
       abortOnError: false,
     });
     try {
-      const { json } = command.opts<{ json?: true }>();
-      await printResult(await application.get(provider)[method]?.(...args), declared, json);
+      const commands = application.get<CommandProvider>(provider);
+      await printResult(await commands[method]?.(...args), declared, json);
       if (!json) application.get(Terminal).notes.forEach((note) => console.error(note));
     } finally {
       await application.close();
@@ -79,13 +84,13 @@ export async function runCommand(
 
 async function requireSchema(
   location: DatabaseLocation,
-  settings: DatabaseSettings,
+  { database, product }: Settings,
 ): Promise<void> {
-  if (await isSchemaCurrent(location, settings)) return;
-  if (!location.embedded || !settings.migrateOnStart) {
-    throw new Error(`The schema is not up to date. Run \`${PRODUCT.command} db migrate\`.`);
+  if (await isSchemaCurrent(location, database)) return;
+  if (!location.embedded || !database.migrateOnStart) {
+    throw new Error(`The schema is not up to date. Run \`${product.command} db migrate\`.`);
   }
-  await migrateAsOperator(location, settings);
+  await migrateAsOperator(location, database);
 }
 
 /** Executes all pending migrations and records it. Returns their names, oldest first. */

@@ -1,56 +1,57 @@
 import type { Type } from '@nestjs/common';
 import { Command, CommanderError } from 'commander';
-import { type CommandGroups, commandsOf } from '../platform/commands/command.decorator.js';
-import { LinesError } from '../platform/commands/lines-error.js';
-import { printable } from '../platform/commands/printable.js';
-import { keyForms } from '../platform/config/key-forms.js';
-import { limitNameLookups } from '../platform/config/name-lookups.js';
-import { prepareEnvironment } from '../platform/config/env-file.js';
-import { currentBuild } from '../platform/config/version.js';
-import { PRODUCT } from '../product.js';
+import { type CommandGroups, commandsOf } from './command.decorator.js';
+import { LinesError } from './lines-error.js';
+import { printable } from './printable.js';
+import { keyForms } from '../config/key-forms.js';
+import { limitNameLookups } from '../config/name-lookups.js';
+import { prepareEnvironment } from '../config/env-file.js';
+import { currentBuild } from '../config/version.js';
+import type { Product, StoreOptions } from '../config/product.js';
 
 const FAILURE = 1;
 const WRONG_USAGE = 2;
 /** A SQLSTATE. */
 const DISK_FULL = '53100';
 
-/** The commands of this folder. */
-const OWN_COMMANDS: CommandGroups = {
+/** The commands that every product has. */
+const ADMINISTRATION: CommandGroups = {
   keys: {
     description: 'manage API keys',
-    load: async () => (await import('./keys.commands.js')).KeysCommands,
+    load: async () => (await import('./administration/keys.commands.js')).KeysCommands,
   },
   owners: {
     description: 'manage the owners of API keys and their plans',
-    load: async () => (await import('./owners.commands.js')).OwnersCommands,
+    load: async () => (await import('./administration/owners.commands.js')).OwnersCommands,
   },
   audit: {
     description: 'show what operators changed',
-    load: async () => (await import('./audit.commands.js')).AuditCommands,
+    load: async () => (await import('./administration/audit.commands.js')).AuditCommands,
   },
   db: {
     description: 'manage the database schema',
-    load: async () => (await import('./db.commands.js')).DbCommands,
+    load: async () => (await import('./administration/db.commands.js')).DbCommands,
   },
 };
 
 type LoadRoot = () => Promise<Type>;
 
-/** What the root of the project adds to the commands of this folder. */
-export interface Features {
+/** What the root of the project passes to the program. */
+export interface Project extends StoreOptions {
+  /** The commands of the features. */
   readonly commands: CommandGroups;
   /** Loads AppModule, in which the commands of the features run. */
   readonly loadRoot: LoadRoot;
 }
 
 /** Runs a command and prints a failure, as one line unless it is a list. Returns the exit code. */
-export async function run(args: readonly string[], features: Features): Promise<number> {
+export async function run(args: readonly string[], project: Project): Promise<number> {
   try {
-    prepareEnvironment(PRODUCT.folder);
+    prepareEnvironment(project.product.folder);
     limitNameLookups();
     const isHelp = args.length === 0 || args[0] === 'help';
     const words = isHelp ? args.slice(1) : [...args];
-    const program = await createProgram(words, features);
+    const program = await createProgram(words, project);
     // An unknown command has no help. Commander reports it, with a suggestion.
     if (isHelp && hasCommand(program, words.slice(0, 2))) words.push('--help');
     await program.parseAsync(words, { from: 'user' });
@@ -70,7 +71,7 @@ export async function run(args: readonly string[], features: Features): Promise<
     const text = /^\d[\dA-Z]{4}$/.test(code) ? `${code}: ${reason}${message}` : message;
     const isList = process.stderr.isTTY || error instanceof LinesError;
     const lines = isList ? text.split('\n') : [text];
-    for (const line of lines) console.error(oneLine(line));
+    for (const line of lines) console.error(oneLine(line, project.product));
     return FAILURE;
   }
 }
@@ -79,34 +80,35 @@ export async function run(args: readonly string[], features: Features): Promise<
  * Returns the commands that start with the same word as these. Of all others, which the help lists, it
  * does not load the code. They throw CommanderError instead of ending the process.
  */
-async function createProgram(
-  words: readonly string[],
-  { commands, loadRoot }: Features,
-): Promise<Command> {
-  const program = new Command(PRODUCT.command)
-    .description(`Manage the API keys, owners and database of the ${PRODUCT.title}.`)
+async function createProgram(words: readonly string[], project: Project): Promise<Command> {
+  const { product, plans, commands, loadRoot } = project;
+  const program = new Command(product.command)
+    .description(`Manage the API keys, owners and database of the ${product.title}.`)
     .version(
-      words.includes('--version') ? await versionLine() : '',
+      words.includes('--version') ? await versionLine(product) : '',
       '--version',
       'print the version',
     )
     .exitOverride()
     .showHelpAfterError()
-    .configureOutput({ outputError: (text, write) => write(`${oneLine(text)}\n`) });
+    .configureOutput({ outputError: (text, write) => write(`${oneLine(text, product)}\n`) });
   const add = async (groups: CommandGroups, load: LoadRoot) => {
     for (const [name, { description, load: loadProvider }] of Object.entries(groups)) {
       const group = program.command(name).description(description);
-      if (words[0] === name) addCommands(group, await loadProvider(), load, loadRoot);
+      if (words[0] === name) addCommands(group, await loadProvider(), load, project);
     }
   };
-  await add(OWN_COMMANDS, loadCliModule);
+  await add(ADMINISTRATION, async () => {
+    const { commandsModule } = await import('./administration/commands.module.js');
+    return commandsModule({ product, plans });
+  });
   await add(commands, loadRoot);
   return program;
 }
 
 /** Reads the commit, so it costs more than the help. */
-async function versionLine(): Promise<string> {
-  const { version, commit, commitDate } = await currentBuild(PRODUCT.folder);
+async function versionLine({ folder }: Product): Promise<string> {
+  const { version, commit, commitDate } = await currentBuild(folder);
   return `${version} (commit ${commit}, ${commitDate})`;
 }
 
@@ -116,35 +118,28 @@ function hasCommand(program: Command, [name, ...rest]: readonly string[]): boole
   return command !== undefined && hasCommand(command, rest);
 }
 
-const loadCliModule: LoadRoot = async () => (await import('./cli.module.js')).CliModule;
-
 /** Adds the commands of a provider, with --json. */
-function addCommands(
-  group: Command,
-  provider: Type,
-  loadRoot: LoadRoot,
-  loadFeatures: LoadRoot,
-): void {
+function addCommands(group: Command, provider: Type, loadRoot: LoadRoot, project: Project): void {
   for (const declared of commandsOf(provider)) {
     const command = group.command(declared.name).description(declared.description);
-    declared.usage(command);
+    declared.usage(command, project);
     command.option('--json', 'print the result as JSON').action(async (...args) => {
       // Loaded here, because help and usage errors need no application.
       const { runCommand } = await import('./application.js');
       // Registers their entities.
-      if (declared.needsEntities) await loadFeatures();
-      await runCommand(await loadRoot(), provider as Type<never>, declared, command, args);
+      if (declared.needsEntities) await project.loadRoot();
+      const { json } = command.opts<{ json?: true }>();
+      const root = await loadRoot();
+      await runCommand(project.product, root, { provider, declared, args, json });
     });
   }
 }
 
-const { partsInText: API_KEYS } = keyForms(PRODUCT.keyPrefix);
-
 /** Returns a text without line ends, control characters and API keys: logs often contain it. */
-function oneLine(text: string): string {
+function oneLine(text: string, { keyPrefix }: Product): string {
   const line = text
     .trim()
     .replace(/\s*\n\s*(?!\()/g, '; ')
     .replace(/\s+/g, ' ');
-  return printable(line).replace(API_KEYS, `${PRODUCT.keyPrefix}…`);
+  return printable(line).replace(keyForms(keyPrefix).partsInText, `${keyPrefix}…`);
 }

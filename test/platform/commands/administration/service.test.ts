@@ -1,8 +1,8 @@
-import { ApiClient } from '../harness/http/client.js';
-import { expectError } from '../harness/http/error-response.js';
-import { useStore } from '../harness/http/store.js';
-import { sequentially } from '../harness/rate-limit/limits.js';
-import { Cli } from '../harness/processes/command.js';
+import { ApiClient } from '../../../harness/http/client.js';
+import { expectError } from '../../../harness/http/error-response.js';
+import { useStore } from '../../../harness/http/store.js';
+import { sequentially } from '../../../harness/rate-limit/limits.js';
+import { Cli } from '../../../harness/processes/command.js';
 
 // The database uses the real clock, and the service validates keys by its own.
 const store = useStore({ nowMs: Date.now(), env: { BAN_AFTER_REJECTIONS: '1' } });

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import { csvText } from '../../src/cli/csv.js';
-import { propertiesText, tableText } from '../../src/platform/commands/table.js';
-import { useDatabase } from '../harness/database/database.js';
-import { Cli, PROGRAM, resultOf } from '../harness/processes/command.js';
-import { inheritedEnvironment } from '../harness/service/service.js';
+import { csvText } from '../../../src/platform/commands/administration/csv.js';
+import { propertiesText, tableText } from '../../../src/platform/commands/table.js';
+import { useDatabase } from '../../harness/database/database.js';
+import { Cli, PROGRAM, resultOf } from '../../harness/processes/command.js';
+import { inheritedEnvironment } from '../../harness/service/service.js';
 
 const ISSUE = ['keys', 'issue', '--owner', 'acme', '--plan', 'free'];
 const database = useDatabase();

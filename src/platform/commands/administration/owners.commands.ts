@@ -1,19 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import { OwnerAdministration } from '../platform/access/administration/owner-administration.js';
-import type { Owner } from '../platform/access/owner.entity.js';
-import { YES_OPTION } from '../platform/commands/arguments.js';
-import { Command } from '../platform/commands/command.decorator.js';
-import { Terminal } from '../platform/commands/terminal.js';
-import { Plans } from '../platform/config/plans.js';
-import type {
-  BudgetKey,
-  QuotaState,
-  RateLimitDecision,
-} from '../platform/rate-limit/limit-storage.js';
-import { NO_LIMITS, readCounters } from './counters.js';
+import { OwnerAdministration } from '../../access/administration/owner-administration.js';
+import type { Owner } from '../../access/owner.entity.js';
+import { YES_OPTION } from '../arguments.js';
+import { Command } from '../command.decorator.js';
+import { Terminal } from '../terminal.js';
+import { Plans } from '../../config/plans.js';
+import type { QuotaState, RateLimitDecision } from '../../rate-limit/limit-storage.js';
+import { Counters } from './counters.js';
 import { csvOption, csvText } from './csv.js';
-import { addPlanOptions, type Options, parseOwner, storedPlan } from './options.js';
-import { timeText } from '../platform/commands/table.js';
+import { addPlanOptions, type Options, ownerOf, storedPlan } from './options.js';
+import { timeText } from '../table.js';
 
 /** The columns of `owners usage --csv`. */
 const WINDOWS = [
@@ -33,6 +29,7 @@ export class OwnersCommands {
     private readonly owners: OwnerAdministration,
     private readonly plans: Plans,
     private readonly terminal: Terminal,
+    private readonly counters: Counters,
   ) {}
 
   @Command('list', 'list owners')
@@ -40,25 +37,28 @@ export class OwnersCommands {
     return (await this.owners.list()).map((owner) => this.ownerJson(owner));
   }
 
-  @Command('set-plan', "change the owner's plan", (command) => {
-    command.argument('<name>', 'the name of the owner', parseOwner);
-    addPlanOptions(command, { required: true });
+  @Command('set-plan', "change the owner's plan", (command, { product, plans }) => {
+    command.argument('<name>', 'the name of the owner', ownerOf(product));
+    addPlanOptions(command, plans, { required: true });
   })
   async setPlan(name: string, options: Options & { plan: string }) {
     return this.ownerJson(await this.owners.setPlan(name, storedPlan(options)));
   }
 
-  @Command('rename', 'rename an owner', (command) =>
+  @Command('rename', 'rename an owner', (command, { product }) =>
     command
-      .argument('<name>', 'the name of the owner', parseOwner)
-      .argument('<new>', 'the new name', parseOwner),
+      .argument('<name>', 'the name of the owner', ownerOf(product))
+      .argument('<new>', 'the new name', ownerOf(product)),
   )
   async rename(name: string, newName: string) {
     return this.ownerJson(await this.owners.rename(name, newName));
   }
 
-  @Command('remove', 'remove an owner whose API keys are revoked or were never used', (command) =>
-    command.argument('<name>', 'the name of the owner', parseOwner).option(...YES_OPTION),
+  @Command(
+    'remove',
+    'remove an owner whose API keys are revoked or were never used',
+    (command, { product }) =>
+      command.argument('<name>', 'the name of the owner', ownerOf(product)).option(...YES_OPTION),
   )
   async remove(name: string, options: Options) {
     const unused = await this.owners.findUnusedKeys(name);
@@ -73,28 +73,27 @@ export class OwnersCommands {
   @Command(
     'usage',
     'show the requests of the current minute and day, and their limits',
-    (command) =>
+    (command, { product }) =>
       command
-        .argument('[name]', 'the name of the owner (default: all, the most used first)', parseOwner)
+        .argument(
+          '[name]',
+          'the name of the owner (default: all, the most used first)',
+          ownerOf(product),
+        )
         .addOption(csvOption()),
     { asText: usageText },
   )
   async usage(name?: string, { csv }: Options = {}) {
     const selected = name === undefined ? await this.owners.list() : [await this.owners.get(name)];
-    const { decisions, problem } = await readCounters(
-      selected.map((owner) => this.budgetKey(owner)),
+    const { decisions, problem } = await this.counters.read(
+      // No API key has the id 0, so this reads no ban.
+      selected.map((owner) => ({ ownerId: owner.id, owner, firstKeyId: 0n, unbanCount: 0 })),
     );
     if (problem !== undefined) throw new Error(problem);
     const usages = selected.map((owner, index) => usageJson(owner, decisions[index]));
     usages.sort((a, b) => b.day.used - a.day.used || b.minute.used - a.minute.used);
     if (csv) return csvText(WINDOWS, usages.map(windowsOf));
     return name === undefined ? usages : (usages[0] ?? {});
-  }
-
-  private budgetKey(owner: Owner): BudgetKey {
-    // No API key has the id 0, so this reads no ban.
-    const limits = this.plans.findLimits(owner) ?? NO_LIMITS;
-    return { ownerId: owner.id, limits, firstKeyId: 0n, unbanCount: 0 };
   }
 
   /** Also works for an owner whose plan the store does not have, so that the plan can be changed. */

@@ -1,8 +1,8 @@
-import { changeText } from '../../src/cli/audit-text.js';
-import { PRODUCT } from '../../src/product.js';
-import { useDatabase } from '../harness/database/database.js';
-import { Cli, OPERATOR } from '../harness/processes/command.js';
-import { runInTerminal } from '../harness/processes/terminal.js';
+import { changeText } from '../../../../src/platform/commands/administration/audit-text.js';
+import { PRODUCT } from '../../../../src/product.js';
+import { useDatabase } from '../../../harness/database/database.js';
+import { Cli, OPERATOR } from '../../../harness/processes/command.js';
+import { runInTerminal } from '../../../harness/processes/terminal.js';
 
 const TIME = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
 

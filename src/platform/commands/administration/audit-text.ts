@@ -1,4 +1,4 @@
-import { jsonText } from '../platform/http/response/json-text.js';
+import { jsonText } from '../../http/response/json-text.js';
 
 type Details = Readonly<Record<string, unknown>>;
 

@@ -1,10 +1,14 @@
 import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { countUpTo, parseInt64Argument } from '../platform/commands/arguments.js';
-import { keyForms } from '../platform/config/key-forms.js';
-import { type Access, MAX_CUSTOM_LIMIT, type StoredPlan } from '../platform/config/plans.js';
-import { PLANS } from '../plans.js';
-import { PRODUCT } from '../product.js';
+import { countUpTo, parseInt64Argument } from '../arguments.js';
+import { keyForms } from '../../config/key-forms.js';
+import {
+  type Access,
+  MAX_CUSTOM_LIMIT,
+  type PlanTable,
+  type StoredPlan,
+} from '../../config/plans.js';
+import type { Product } from '../../config/product.js';
 
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 /** About a hundred years, within the range of PostgreSQL and of ISO 8601's four-digit years. */
@@ -15,7 +19,7 @@ const MAX_DURATION_MS = 36_500 * UNIT_MS.d;
 export function parseId(text: string): bigint {
   const id = /^\d+$/.test(text) ? parseInt64Argument(text) : 0n;
   if (id > 0n) return id;
-  throw new InvalidArgumentError(`Expected an id that \`${PRODUCT.command} keys list\` shows.`);
+  throw new InvalidArgumentError('Expected an id that `keys list` shows.');
 }
 
 /** Parses a duration such as 2w, 90d, 24h, 30m, 45s or 0 to milliseconds. */
@@ -70,25 +74,26 @@ export function parseMigrationPath(text: string): string {
   throw new InvalidArgumentError('Expected a path such as src/toys/migrations/add-colour.');
 }
 
-const { inText: API_KEYS } = keyForms(PRODUCT.keyPrefix);
+/** Returns a parser of the name of an owner. */
+export function ownerOf({ keyPrefix }: Product): (text: string) => string {
+  return textUpTo(255, keyPrefix, 'An API key is not the name of an owner.');
+}
 
-/** Returns a parser of a text without characters that could change what a terminal shows. */
-function textUpTo(max: number, noKey: string): (text: string) => string {
+/** Returns a parser of a note about an API key. */
+export function noteOf({ keyPrefix }: Product): (text: string) => string {
+  return textUpTo(200, keyPrefix, 'A note must not contain an API key.');
+}
+
+/** Returns a parser of a text without API keys and characters that could change what a terminal shows. */
+function textUpTo(max: number, keyPrefix: string, noKey: string): (text: string) => string {
   const form = new RegExp(`^[^\\p{C}\\p{Zl}\\p{Zp}]{1,${max}}$`, 'u');
   return (text) => {
     const trimmed = text.trim();
-    if (trimmed.search(API_KEYS) >= 0) throw new InvalidArgumentError(noKey);
+    if (trimmed.search(keyForms(keyPrefix).inText) >= 0) throw new InvalidArgumentError(noKey);
     if (form.test(trimmed)) return trimmed;
     throw new InvalidArgumentError(`Expected 1 to ${max} characters without control characters.`);
   };
 }
-
-export const parseOwner = textUpTo(255, 'An API key is not the name of an owner.');
-export const parseNote = textUpTo(200, 'A note must not contain an API key.');
-
-const PLAN_NAMES = Object.keys(PLANS);
-const CUSTOM_PLANS = Object.entries(PLANS).flatMap(([name, limits]) => (limits ? [] : [name]));
-const CUSTOM = `--plan ${CUSTOM_PLANS.join(' or ')}`;
 
 /** The options of all commands. Commander checks which of them a command has and requires. */
 export interface Options {
@@ -113,19 +118,25 @@ export interface Options {
 }
 
 /** Adds --plan, --per-minute and --per-day. Limits that do not match the plan are a usage error. */
-export function addPlanOptions(command: Command, { required }: { required: boolean }): void {
+export function addPlanOptions(
+  command: Command,
+  plans: PlanTable,
+  { required }: { required: boolean },
+): void {
+  const customPlans = Object.keys(plans).filter((name) => plans[name] === null);
+  const custom = `--plan ${customPlans.join(' or ')}`;
   const limit = countUpTo(MAX_CUSTOM_LIMIT);
   const description = required ? 'the new plan' : 'the plan of the owner, required if it is new';
-  const plan = new Option('--plan <plan>', description).choices(PLAN_NAMES);
+  const plan = new Option('--plan <plan>', description).choices(Object.keys(plans));
   command
     .addOption(plan.makeOptionMandatory(required))
-    .option('--per-minute <n>', `requests per minute, only with ${CUSTOM}`, limit)
-    .option('--per-day <n>', `requests per day, only with ${CUSTOM}`, limit)
+    .option('--per-minute <n>', `requests per minute, only with ${custom}`, limit)
+    .option('--per-day <n>', `requests per day, only with ${custom}`, limit)
     .hook('preAction', () => {
       const { plan, perMinute, perDay } = command.opts<Options>();
-      const isCustom = plan !== undefined && CUSTOM_PLANS.includes(plan);
+      const isCustom = plan !== undefined && customPlans.includes(plan);
       if ([perMinute, perDay].every((value) => (value !== undefined) === isCustom)) return;
-      command.error(`error: --per-minute and --per-day are required with, and require, ${CUSTOM}`);
+      command.error(`error: --per-minute and --per-day are required with, and require, ${custom}`);
     });
 }
 

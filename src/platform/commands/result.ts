@@ -1,11 +1,11 @@
 import { pipeline } from 'node:stream/promises';
 import { StringDecoder } from 'node:string_decoder';
 import { promisify } from 'node:util';
-import type { CommandOptions } from '../platform/commands/command.decorator.js';
-import { UNPRINTABLE } from '../platform/commands/printable.js';
-import { describeCause } from '../platform/logging/error-details.js';
-import { jsonText } from '../platform/http/response/json-text.js';
-import { propertiesText, tableText } from '../platform/commands/table.js';
+import type { CommandOptions } from './command.decorator.js';
+import { UNPRINTABLE } from './printable.js';
+import { describeCause } from '../logging/error-details.js';
+import { jsonText } from '../http/response/json-text.js';
+import { propertiesText, tableText } from './table.js';
 
 /**
  * Prints an object or a list, as text or as JSON, or the parts of a text. Undefined prints nothing.

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { Option } from 'commander';
-import { jsonText } from '../platform/http/response/json-text.js';
+import { jsonText } from '../../http/response/json-text.js';
 
 /** Returns the option `--csv`. */
 export function csvOption(): Option {

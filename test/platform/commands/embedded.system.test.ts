@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Cli, resultOf } from '../harness/processes/command.js';
-import * as embedded from '../harness/processes/embedded-user.js';
-import { until } from '../harness/run/until.js';
+import { Cli, resultOf } from '../../harness/processes/command.js';
+import * as embedded from '../../harness/processes/embedded-user.js';
+import { until } from '../../harness/run/until.js';
 
 const { EmbeddedUser, makeFolder, processesOf, query } = embedded;
 

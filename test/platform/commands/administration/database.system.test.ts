@@ -3,12 +3,16 @@ import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { Client } from 'pg';
-import { createDatabase, type TestDatabase, useDatabase } from '../harness/database/database.js';
-import { Cli, OPERATOR, resultOf } from '../harness/processes/command.js';
-import { inheritedEnvironment } from '../harness/service/service.js';
-import { runInTerminal } from '../harness/processes/terminal.js';
-import { HANG_LIMIT_MS } from '../harness/run/until.js';
-import { PACKAGES } from '../harness/run/packages.js';
+import {
+  createDatabase,
+  type TestDatabase,
+  useDatabase,
+} from '../../../harness/database/database.js';
+import { Cli, OPERATOR, resultOf } from '../../../harness/processes/command.js';
+import { inheritedEnvironment } from '../../../harness/service/service.js';
+import { runInTerminal } from '../../../harness/processes/terminal.js';
+import { HANG_LIMIT_MS } from '../../../harness/run/until.js';
+import { PACKAGES } from '../../../harness/run/packages.js';
 
 const OLDEST = 'CreateStore1795132800000';
 
@@ -73,7 +77,7 @@ describe('the schema commands', () => {
 });
 
 describe('a folder whose name is a pattern', () => {
-  const root = resolve(__dirname, '../..');
+  const root = resolve(__dirname, '../../../..');
   const folder = mkdtempSync(join(tmpdir(), 'pets-'));
   const copy = join(folder, 'store[1] (copy) {a,b} *+! ü');
   const database = useDatabase({ template: 'template0' });

@@ -1,17 +1,17 @@
 import { Cluster } from 'ioredis';
-import { PRODUCT } from '../../src/product.js';
-import { useDatabase } from '../harness/database/database.js';
-import { ApiClient } from '../harness/http/client.js';
-import { Cli } from '../harness/processes/command.js';
-import { Relay } from '../harness/database/relay.js';
+import { PRODUCT } from '../../../../src/product.js';
+import { useDatabase } from '../../../harness/database/database.js';
+import { ApiClient } from '../../../harness/http/client.js';
+import { Cli } from '../../../harness/processes/command.js';
+import { Relay } from '../../../harness/database/relay.js';
 import {
   describeWithRedis,
   type RedisServer,
   startRedis,
   startRedisCluster,
-} from '../harness/processes/redis.js';
-import { until } from '../harness/run/until.js';
-import { startService, type TestService } from '../harness/service/service.js';
+} from '../../../harness/processes/redis.js';
+import { until } from '../../../harness/run/until.js';
+import { startService, type TestService } from '../../../harness/service/service.js';
 
 const TIME = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
 const NO_REDIS = /If the service uses Redis, set its REDIS_URL/;

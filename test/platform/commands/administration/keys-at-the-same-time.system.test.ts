@@ -1,8 +1,8 @@
 // Commands that change the same keys at the same time. Each runs in a process of its own.
-import { createKey, createOwner } from '../harness/database/factories.js';
-import { useDatabase } from '../harness/database/database.js';
-import { holdAfter, untilSessionsWait } from '../harness/database/database-lock.js';
-import { Cli, resultOf } from '../harness/processes/command.js';
+import { createKey, createOwner } from '../../../harness/database/factories.js';
+import { useDatabase } from '../../../harness/database/database.js';
+import { holdAfter, untilSessionsWait } from '../../../harness/database/database-lock.js';
+import { Cli, resultOf } from '../../../harness/processes/command.js';
 
 const HOLD_OWNER = `SELECT FROM owners WHERE name = 'acme' FOR UPDATE`;
 const REVOKE_FIRST = 'UPDATE api_keys SET revoked_at = now() WHERE id = 1';

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
-import { PRODUCT } from '../../src/product.js';
-import { hashKey, keyHint } from '../../src/platform/access/key-format.js';
-import { unknownKey } from '../harness/database/api-keys.js';
-import { useDatabase } from '../harness/database/database.js';
-import { holdAfter } from '../harness/database/database-lock.js';
-import { Cli, OPERATOR, PROGRAM, resultOf } from '../harness/processes/command.js';
-import { inheritedEnvironment } from '../harness/service/service.js';
+import { PRODUCT } from '../../../../src/product.js';
+import { hashKey, keyHint } from '../../../../src/platform/access/key-format.js';
+import { unknownKey } from '../../../harness/database/api-keys.js';
+import { useDatabase } from '../../../harness/database/database.js';
+import { holdAfter } from '../../../harness/database/database-lock.js';
+import { Cli, OPERATOR, PROGRAM, resultOf } from '../../../harness/processes/command.js';
+import { inheritedEnvironment } from '../../../harness/service/service.js';
 
 const KEY = new RegExp(`${PRODUCT.keyPrefix}[0-9A-Za-z]{36}`, 'g');
 const HOUR_MS = 3_600_000;
