@@ -9,8 +9,6 @@ COPY --chown=node:node package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY --chown=node:node .swcrc nest-cli.json tsconfig.json tsconfig.build.json ./
 COPY --chown=node:node src src
-# A command that needs a checkout has its types.
-COPY --chown=node:node scripts/generate-migration.mjs scripts/
 RUN npm run typecheck && npm run build
 
 FROM node:24-bookworm-slim AS dependencies
