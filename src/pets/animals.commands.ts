@@ -17,14 +17,9 @@ import {
   updateUsage,
   YES_OPTION,
 } from '#platform';
-import {
-  AnimalsRepository,
-  type Filter,
-  type Range,
-  type Selection,
-} from './animals.repository.js';
 import { NewPet } from './dto/new-pet.dto.js';
 import { Pet, PET_STATUSES, type PetStatus } from './pet.entity.js';
+import { type Filter, PetsRepository, type Range, type Selection } from './pets.repository.js';
 
 const MAX_LISTED = 10_000;
 /** Bounds a transaction, its record in the audit trail, and the question. */
@@ -41,7 +36,7 @@ const statusOption = () => new Option('--status <status>', 'the status').choices
 @Injectable()
 export class AnimalsCommands {
   constructor(
-    private readonly animals: AnimalsRepository,
+    private readonly animals: PetsRepository,
     private readonly files: RowFiles,
     private readonly dataSource: DataSource,
     private readonly terminal: Terminal,
@@ -58,7 +53,7 @@ export class AnimalsCommands {
       .option('--limit <n>', `how many, at most ${MAX_LISTED}`, countUpTo(MAX_LISTED), 50),
   )
   async list(selection: Selection & { limit: number }) {
-    const listed = await this.animals.list(selection);
+    const listed = await this.animals.search(selection);
     if (listed.length === selection.limit) {
       this.terminal.note(`For older animals, add --after ${listed.at(-1)?.id}.`);
     }
@@ -210,7 +205,7 @@ export class AnimalsCommands {
 
   /** Returns animals in the order of their ids. @throws Error that lists the ids of missing ones */
   private async existing(ids: readonly bigint[]) {
-    const animals = (await this.animals.list({ ids })).reverse();
+    const animals = (await this.animals.search({ ids })).reverse();
     const found = new Set(animals.map(({ id }) => id));
     const missing = ids.filter((id) => !found.has(id));
     if (missing.length > 0) throw new Error(`No animal has the id ${missing.join(', ')}.`);

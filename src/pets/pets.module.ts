@@ -2,7 +2,6 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AdministrationModule, FilesModule, IdempotencyModule } from '#platform';
 import { AnimalsCommands } from './animals.commands.js';
-import { AnimalsRepository } from './animals.repository.js';
 import { Pet } from './pet.entity.js';
 import { PetsController } from './pets.controller.js';
 import { PetsRepository } from './pets.repository.js';
@@ -11,7 +10,7 @@ import { PetsService } from './pets.service.js';
 @Module({
   imports: [TypeOrmModule.forFeature([Pet]), AdministrationModule, FilesModule, IdempotencyModule],
   controllers: [PetsController],
-  providers: [PetsService, PetsRepository, AnimalsCommands, AnimalsRepository],
+  providers: [PetsService, PetsRepository, AnimalsCommands],
   exports: [PetsService],
 })
 export class PetsModule {}
