@@ -153,7 +153,7 @@ function createFolder(path: string): void {
  * - The process that holds an advisory lock owns the server and stops it.
  * - If the owner is killed, the kernel closes its connection, which frees the lock. The server
  *   stays. The next process that opens the database uses it and becomes its owner.
- * - A command uses a server that another process owns. A service waits until the owner, a command,
+ * - A command uses a server that another process owns. At its end it stops the server if the owner was killed. A service waits until the owner, a command,
  *   has stopped it. A second service is rejected.
  * - If the server ends, the service that owns it ends with an uncaught error.
  * - One process at a time starts the server, becomes its owner or stops it (`lockServer`), in whichever
@@ -162,6 +162,7 @@ function createFolder(path: string): void {
 class EmbeddedDatabase {
   /** Holds the lock. null: another process owns the server. */
   private session: Client | null = null;
+  private usesServerOfOther = false;
 
   constructor(
     private readonly dataDir: string,
@@ -173,14 +174,20 @@ class EmbeddedDatabase {
     return this.server.connection;
   }
 
-  /** Stops the server if this process owns it. */
+  /** Stops the server if this process owns it, or if its owner was killed. */
   async close(): Promise<void> {
-    const { session } = this;
+    let { session } = this;
     this.session = null;
-    if (session === null) return;
+    if (session === null && !this.usesServerOfOther) return;
     // A full disk prevents the lock, but must not keep the server running.
     const unlock = await this.lock().catch(() => null);
     try {
+      if (session === null && unlock) {
+        // Fails if the owner has stopped the server.
+        await this.own().catch(() => undefined);
+        session = this.session;
+      }
+      if (session === null) return;
       // With the advisory lock: nobody becomes the owner of a server that stops.
       await this.server.stop();
       await session.end();
@@ -203,7 +210,10 @@ class EmbeddedDatabase {
         if (!isTemporary(error) || elapsedMs() > START_LIMIT_MS) throw error;
         continue;
       }
-      if (owner === null) return;
+      if (owner === null) {
+        this.usesServerOfOther = this.session === null;
+        return;
+      }
       if (owner.startsWith('command')) {
         if (!isWaiting) console.error('Waiting for a command that uses the embedded database.');
         isWaiting = true;

@@ -87,13 +87,30 @@ const { EmbeddedUser, endUsers, onLinux, postmasterOf, processesOf, query } = em
     expect(await service.close()).toBe(0);
   });
 
+  /** PostgreSQL may need a moment to notice that a process has been killed. */
+  const untilNoticed = (used: embedded.Opened, { process }: embedded.EmbeddedUser) => {
+    const left = `select from pg_stat_activity where application_name like 'command ${process.pid} %'`;
+    return until(async () => (await query(used, left)).length === 0);
+  };
+
   test('after kill -9 of a command, the next start ends the server with its own end', async () => {
     const killed = command();
     await killed.opened();
     await killed.kill();
     const next = command();
-    await next.opened();
+    await untilNoticed(await next.opened(), killed);
     expect(await next.close()).toBe(0);
+    expect(processesOf(dataDir)).toEqual([]);
+  });
+
+  test('after kill -9 of a command, another one that uses its server ends it with its own end', async () => {
+    const killed = command();
+    await killed.opened();
+    const other = command();
+    const used = await other.opened();
+    await killed.kill();
+    await untilNoticed(used, killed);
+    expect(await other.close()).toBe(0);
     expect(processesOf(dataDir)).toEqual([]);
   });
 
