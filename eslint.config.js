@@ -145,7 +145,7 @@ export default defineConfig(
         'error',
         { ignorePrimitives: { string: true } },
       ],
-      // Code points are what the interface counts.
+      // The API counts code points.
       '@typescript-eslint/no-misused-spread': ['error', { allow: ['string'] }],
       // Object literals and proxies that fit are as good as instances: types are structural here.
       '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',

@@ -10,7 +10,7 @@ export const PRODUCT: Product = {
   title: 'Animal Adoption Store Service',
   summary:
     'A store of individual animals that are available for adoption. Clients list, add and get animals.',
-  interfaceVersion: '1.0.0',
+  apiVersion: '1.0.0',
   keyPrefix: 'aas_',
   realm: 'pets',
   command: 'pets',

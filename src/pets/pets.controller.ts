@@ -18,7 +18,7 @@ import { PET_NOT_FOUND, petNotFound } from './pets.errors.js';
 import { PetsService } from './pets.service.js';
 
 const NO_CHANGES =
-  'Animals cannot be changed or removed through this interface. Ask the operator of the service.';
+  'Animals cannot be changed or removed through this API. Ask the operator of the service.';
 
 @Controller({ path: 'pets', version: '1' })
 export class PetsController {

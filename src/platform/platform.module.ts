@@ -16,7 +16,7 @@ import { DemoKey } from './http/openapi/demo-key.js';
 import { OpenApiDescription } from './http/openapi/openapi-description.js';
 import { PublicUrl } from './http/request/public-url.js';
 import { ResponseObservers, type ResponseObserver } from './http/response/response-observers.js';
-import { InterfaceVersions } from './http/routing/interface-versions.js';
+import { ApiVersions } from './http/routing/api-versions.js';
 import { MiddlewareChain } from './http/routing/middleware-chain.js';
 import { RouteTable } from './http/routing/route-table.js';
 import { UnmatchedController } from './http/routing/unmatched.controller.js';
@@ -33,7 +33,7 @@ import { RateLimitModule } from './rate-limit/rate-limit.module.js';
 const EXPORTED = [
   DemoKey,
   OpenApiDescription,
-  InterfaceVersions,
+  ApiVersions,
   PublicUrl,
   Readiness,
   ServiceMetrics,

@@ -8,8 +8,8 @@ export interface Product {
   readonly title: string;
   /** The first sentences of the OpenAPI description. */
   readonly summary: string;
-  /** The version of the interface. That of the service is in package.json. */
-  readonly interfaceVersion: string;
+  /** The version of the API. That of the service is in package.json. */
+  readonly apiVersion: string;
   /** Letters, digits and `_`. API keys that were issued with another prefix become invalid. */
   readonly keyPrefix: string;
   /** In the header `WWW-Authenticate`. */

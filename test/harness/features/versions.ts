@@ -1,4 +1,4 @@
-// Routes of two versions of the interface, and one without a version.
+// Routes of two versions of the API, and one without a version.
 import { Controller, Get, Module, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 

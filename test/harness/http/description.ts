@@ -1,7 +1,7 @@
 import { type ApiResponse, send } from './client.js';
 import { schemaViolations, type Schema } from './json-schema.js';
 
-/** Of the connection or of the content, not of the interface. */
+/** Of the connection or of the content, not of the API. */
 const TRANSPORT_HEADERS = new Set([
   'date',
   'connection',

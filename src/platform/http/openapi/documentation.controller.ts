@@ -8,7 +8,7 @@ import { Public } from '../request/public.decorator.js';
 import { Settings } from '../../config/settings.js';
 import type { Request, Response } from '../request/request.js';
 import { sendBody } from '../response/send-body.js';
-import { InterfaceVersions } from '../routing/interface-versions.js';
+import { ApiVersions } from '../routing/api-versions.js';
 import { DemoKey } from './demo-key.js';
 import { OpenApiDescription } from './openapi-description.js';
 
@@ -102,7 +102,7 @@ function docsPage({ product, version }: Settings, demoKey = ''): string {
 <html lang="en">
   <meta charset="utf-8">
   <meta name="viewport" content="width=device-width, initial-scale=1">
-  <title>${title}: interface</title>
+  <title>${title}: API</title>
   <link rel="icon" href="docs/favicon-32x32.png">
   <link rel="stylesheet" href="docs/swagger-ui.css">
   <link rel="stylesheet" href="docs/page.css">
@@ -118,7 +118,7 @@ function docsPage({ product, version }: Settings, demoKey = ''): string {
 @ApiExcludeController()
 @Controller({ version: VERSION_NEUTRAL })
 export class NoDocumentationController {
-  constructor(private readonly versions: InterfaceVersions) {}
+  constructor(private readonly versions: ApiVersions) {}
 
   @All(['docs', ...REDIRECTS, ...DESCRIPTIONS, ...FILES])
   reject(): never {

@@ -27,7 +27,7 @@ import {
 import { StartError } from '../../errors/start-error.js';
 import type { BodyLimits } from '../body/body.guard.js';
 import { headerComponents, headersOn, type Occasion, REQUEST_HEADERS } from '../request/headers.js';
-import { DEFAULT_VERSION, InterfaceVersions } from '../routing/interface-versions.js';
+import { DEFAULT_VERSION, ApiVersions } from '../routing/api-versions.js';
 import { type ErrorExample, errorExample } from './api.decorators.js';
 
 const VERSION_PATH = `/v${DEFAULT_VERSION}`;
@@ -90,7 +90,7 @@ export class OpenApiDescription {
   constructor(
     private readonly settings: Settings,
     private readonly clock: Clock,
-    private readonly versions: InterfaceVersions,
+    private readonly versions: ApiVersions,
     private readonly plans: Plans,
   ) {}
 
@@ -101,7 +101,7 @@ export class OpenApiDescription {
       .setOpenAPIVersion('3.0.3')
       .setTitle(product.title)
       .setDescription(serviceDescription(product, this.plans))
-      .setVersion(product.interfaceVersion)
+      .setVersion(product.apiVersion)
       .setLicense('MIT', 'https://opensource.org/license/mit')
       .addBearerAuth({ type: 'http', bearerFormat: 'API key', description: API_KEY }, 'apiKey')
       .addSecurityRequirements('apiKey')

@@ -2,7 +2,7 @@ import type { HeaderObject, HeadersObject } from '@nestjs/swagger';
 import type { Product } from '../../config/product.js';
 import type { ErrorCode } from '../../errors/catalogue.js';
 
-// All headers of the interface. The OpenAPI description and CORS read them here.
+// All headers of the API. The OpenAPI description and CORS read them here.
 
 /** Which responses have a header. */
 export type Occasion = 'always' | 'read' | 'page' | 'deprecated' | 'idempotent';
@@ -56,7 +56,7 @@ export const REQUEST_HEADERS = {
   traceParent: inRequests('traceparent', 'W3C Trace Context, for the logs.'),
 };
 
-/** The names for CORS: scripts can send and read every header of the interface. */
+/** The names for CORS: scripts can send and read every header of the API. */
 export const HEADER_NAMES = {
   ofRequests: ['Authorization', 'Content-Type'].concat(
     Object.values(REQUEST_HEADERS).map(({ name }) => name),

@@ -8,7 +8,7 @@ import {
   type Request,
   type Response,
 } from '../request/request.js';
-import { InterfaceVersions } from './interface-versions.js';
+import { ApiVersions } from './api-versions.js';
 import { RouteTable } from './route-table.js';
 
 /**
@@ -21,7 +21,7 @@ import { RouteTable } from './route-table.js';
 export class UnmatchedController {
   constructor(
     private readonly routes: RouteTable,
-    private readonly versions: InterfaceVersions,
+    private readonly versions: ApiVersions,
   ) {}
 
   @All(EVERY_PATH)

@@ -12,7 +12,7 @@ import type { NextPage } from '../response/page.js';
 import { ResponseObservers } from '../response/response-observers.js';
 import { PublicUrl } from '../request/public-url.js';
 import { hasBody, type Request, type Response } from '../request/request.js';
-import { InterfaceVersions } from '../routing/interface-versions.js';
+import { ApiVersions } from '../routing/api-versions.js';
 import { lingerAfterResponse } from './lingering-close.js';
 
 /** How often Node checks for request timeouts. A 408 can be late by this time. */
@@ -131,7 +131,7 @@ export class HttpAdapter extends ExpressAdapter {
   override setNotFoundHandler(): unknown {
     return this.use(() => {
       const docs = ` ${this.base}/openapi.json lists them, and ${this.base}/docs shows them.`;
-      throw this.find(InterfaceVersions).routeNotFound(this.settings.server.docs ? docs : '');
+      throw this.find(ApiVersions).routeNotFound(this.settings.server.docs ? docs : '');
     });
   }
 }

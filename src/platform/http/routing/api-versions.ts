@@ -8,9 +8,9 @@ import { decoratedTargets } from '../request/handler.js';
 /** The version of a controller that declares none, as those that the Nest CLI generates. */
 export const DEFAULT_VERSION = '1';
 
-/** The versions of the interface, which controllers and handlers declare. */
+/** The versions of the API, which controllers and handlers declare. */
 @Injectable()
-export class InterfaceVersions {
+export class ApiVersions {
   private readonly known: string[] = [];
 
   constructor(private readonly discovery: DiscoveryService) {}
