@@ -3,18 +3,18 @@ import { type Command as CommanderCommand, InvalidArgumentError, Option } from '
 import { DataSource } from 'typeorm';
 import {
   AuditTrail,
-  changeUsage,
+  changeArguments,
   Command,
   countUpTo,
   type ExportOptions,
-  exportUsage,
+  exportArguments,
   type ImportOptions,
-  importUsage,
+  importArguments,
   parseInt64Argument,
   RowFiles,
   Terminal,
   type UpdateOptions,
-  updateUsage,
+  updateArguments,
   YES_OPTION,
 } from '#platform';
 import { NewPet } from './dto/new-pet.dto.js';
@@ -73,7 +73,7 @@ export class AnimalsCommands {
   }
 
   @Command('change', 'change animals', (command) => {
-    changeUsage(NewPet, Pet)(command.argument(...IDS).option(...YES_OPTION));
+    changeArguments(NewPet, Pet)(command.argument(...IDS).option(...YES_OPTION));
   })
   async change(ids: bigint[], { changes, ...options }: { changes: Partial<NewPet>; yes?: true }) {
     const properties = Object.keys(changes) as (keyof NewPet)[];
@@ -181,7 +181,7 @@ export class AnimalsCommands {
   @Command(
     'import',
     'add the animals of a file: CSV, or one JSON object per line',
-    importUsage(NewPet),
+    importArguments(NewPet),
   )
   import(path: string, options: ImportOptions) {
     return this.files.import(ANIMALS, path, options);
@@ -190,14 +190,14 @@ export class AnimalsCommands {
   @Command(
     'update',
     'update animals from a file with their ids, such as the output of export --ids',
-    updateUsage(NewPet),
+    updateArguments(NewPet),
   )
   update(path: string, options: UpdateOptions) {
     return this.files.update(ANIMALS, path, options);
   }
 
   @Command('export', 'print all animals in a form that import reads', (command) =>
-    exportUsage(command.addOption(statusOption())),
+    exportArguments(command.addOption(statusOption())),
   )
   export({ status, ...options }: ExportOptions & { status?: PetStatus }) {
     return this.files.export(ANIMALS, options, { status });

@@ -110,17 +110,21 @@ export { Command } from './commands/command.decorator.js';
 export type { CommandGroups } from './commands/command.decorator.js';
 /** Asks the operator for confirmation, and shows notes and progress. */
 export { Terminal } from './commands/terminal.js';
-/** For `usage`: `command.argument('<ids...>', 'the ids', each(parseInt64Argument)).option(...YES_OPTION)`. */
+/** Parsers of arguments, and an option: `command.argument('<ids...>', 'the ids', each(parseInt64Argument)).option(...YES_OPTION)`. */
 export { countUpTo, each, parseInt64Argument, YES_OPTION } from './commands/arguments.js';
 /** Imports, updates and exports the rows of an entity: `rowFiles.import({ name: 'toys', entity: Toy, dto: NewToy }, path, options)`. */
 export { RowFiles } from './commands/files/row-files.js';
 /** The module of `RowFiles`. */
 export { FilesModule } from './commands/files/files.module.js';
-/** For `usage`: the argument and options of `RowFiles.import`, `update` and `export`. */
-export { exportUsage, importUsage, updateUsage } from './commands/files/file-options.js';
+/** The argument and options of a command that calls `RowFiles.import`, `update` or `export`. */
+export {
+  exportArguments,
+  importArguments,
+  updateArguments,
+} from './commands/files/file-options.js';
 export type { ExportOptions, ImportOptions, UpdateOptions } from './commands/files/file-options.js';
-/** For `usage`: an option for each property of a DTO: `changeUsage(NewToy, Toy)`. */
-export { changeUsage } from './commands/files/property-options.js';
+/** The options of a command that changes properties of a DTO: `changeArguments(NewToy, Toy)`. */
+export { changeArguments } from './commands/files/property-options.js';
 /** Records a change of an operator, in the open transaction: `audit.record('toys sell', { ids })`. */
 export { AuditTrail } from './access/administration/operator-actions.repository.js';
 /** Issues, rotates and revokes API keys, in the open transaction: `keys.issue('Ann', plan)`. */

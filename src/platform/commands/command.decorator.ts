@@ -37,13 +37,13 @@ export interface CommandGroup {
 /** Groups by their first word. */
 export type CommandGroups = Readonly<Record<string, CommandGroup>>;
 
-type Usage = (command: Commander, store: StoreOptions) => unknown;
+type AddArguments = (command: Commander, store: StoreOptions) => unknown;
 
 /** A method with `@Command()`. */
 export interface DeclaredCommand extends CommandOptions {
   readonly name: string;
   readonly description: string;
-  readonly usage: Usage;
+  readonly addArguments: AddArguments;
   readonly method: string;
 }
 
@@ -57,12 +57,12 @@ type Handler = (...args: never[]) => Promise<object | undefined> | AsyncIterable
  * line.
  *
  * @param description for the help, in the form of a command
- * @param usage adds arguments and options, with the methods of commander
+ * @param addArguments adds arguments and options, with the methods of commander
  */
 export function Command(
   name: string,
   description: string,
-  usage: Usage = () => undefined,
+  addArguments: AddArguments = () => undefined,
   options: CommandOptions = {},
 ) {
   return <Method extends Handler>(
@@ -70,7 +70,7 @@ export function Command(
     method: string,
     _descriptor: TypedPropertyDescriptor<Method>,
   ): void => {
-    const declared = { ...options, name, description, usage, method };
+    const declared = { ...options, name, description, addArguments, method };
     Reflect.defineMetadata(COMMANDS, [...commandsOf(constructor), declared], constructor);
   };
 }

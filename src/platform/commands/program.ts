@@ -122,7 +122,7 @@ function hasCommand(program: Command, [name, ...rest]: readonly string[]): boole
 function addCommands(group: Command, provider: Type, loadRoot: LoadRoot, project: Project): void {
   for (const declared of commandsOf(provider)) {
     const command = group.command(declared.name).description(declared.description);
-    declared.usage(command, project);
+    declared.addArguments(command, project);
     command.option('--json', 'print the result as JSON').action(async (...args) => {
       // Loaded here, because help and usage errors need no application.
       const { runCommand } = await import('./application.js');

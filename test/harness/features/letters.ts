@@ -6,13 +6,13 @@ import {
   Command,
   type CommandGroups,
   type ExportOptions,
-  exportUsage,
+  exportArguments,
   FilesModule,
   type ImportOptions,
-  importUsage,
+  importArguments,
   RowFiles,
   type UpdateOptions,
-  updateUsage,
+  updateArguments,
 } from '#platform';
 import { Letter } from './letter.entity.js';
 
@@ -24,17 +24,17 @@ const LETTERS = { name: 'letters', entity: Letter, dto: NewLetter };
 class LettersCommands {
   constructor(private readonly files: RowFiles) {}
 
-  @Command('import', 'add the letters of a file', importUsage(NewLetter))
+  @Command('import', 'add the letters of a file', importArguments(NewLetter))
   import(path: string, options: ImportOptions) {
     return this.files.import(LETTERS, path, options);
   }
 
-  @Command('update', 'change the letters of a file', updateUsage(NewLetter))
+  @Command('update', 'change the letters of a file', updateArguments(NewLetter))
   update(path: string, options: UpdateOptions) {
     return this.files.update(LETTERS, path, options);
   }
 
-  @Command('export', 'print all letters', exportUsage)
+  @Command('export', 'print all letters', exportArguments)
   export(options: ExportOptions) {
     return this.files.export(LETTERS, options);
   }

@@ -3,17 +3,17 @@ import { Injectable, Module } from '@nestjs/common';
 import { OmitType } from '@nestjs/swagger';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import {
-  changeUsage,
+  changeArguments,
   Command,
   type CommandGroups,
   type ExportOptions,
-  exportUsage,
+  exportArguments,
   FilesModule,
   type ImportOptions,
-  importUsage,
+  importArguments,
   RowFiles,
   type UpdateOptions,
-  updateUsage,
+  updateArguments,
 } from '#platform';
 import { Toy } from './toy.entity.js';
 
@@ -25,22 +25,22 @@ const TOYS = { name: 'toys', entity: Toy, dto: NewToy };
 class ToysCommands {
   constructor(private readonly files: RowFiles) {}
 
-  @Command('import', 'add the toys of a file', importUsage(NewToy))
+  @Command('import', 'add the toys of a file', importArguments(NewToy))
   import(path: string, options: ImportOptions) {
     return this.files.import(TOYS, path, options);
   }
 
-  @Command('update', 'change the toys of a file', updateUsage(NewToy))
+  @Command('update', 'change the toys of a file', updateArguments(NewToy))
   update(path: string, options: UpdateOptions) {
     return this.files.update(TOYS, path, options);
   }
 
-  @Command('export', 'print all toys', exportUsage)
+  @Command('export', 'print all toys', exportArguments)
   export(options: ExportOptions) {
     return this.files.export(TOYS, options);
   }
 
-  @Command('change', 'show what a change would be', changeUsage(NewToy, Toy))
+  @Command('change', 'show what a change would be', changeArguments(NewToy, Toy))
   change({ changes }: { changes: Partial<NewToy> }) {
     return Promise.resolve(changes);
   }

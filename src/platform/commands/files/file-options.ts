@@ -31,8 +31,8 @@ export interface ExportOptions {
   json?: true;
 }
 
-/** Returns the `usage` of a command that imports a file: its argument and options. */
-export function importUsage(dto: Type<object>): (command: Command) => void {
+/** Returns what adds the argument and options of a command that imports a file. */
+export function importArguments(dto: Type<object>): (command: Command) => void {
   return (command) => {
     fileUsage(dto)(command);
     command
@@ -47,8 +47,8 @@ export function importUsage(dto: Type<object>): (command: Command) => void {
   };
 }
 
-/** Returns the `usage` of a command that updates rows from a file: its argument and options. */
-export function updateUsage(dto: Type<object>): (command: Command) => void {
+/** Returns what adds the argument and options of a command that updates rows from a file. */
+export function updateArguments(dto: Type<object>): (command: Command) => void {
   return (command) => {
     fileUsage(dto)(command);
     command
@@ -101,7 +101,7 @@ function fileUsage(dto: Type<object>): (command: Command) => void {
 }
 
 /** Adds `--format`, `--ids` and `--excel` to a command that exports rows. */
-export function exportUsage(command: Command): Command {
+export function exportArguments(command: Command): Command {
   const format = new Option('--format <format>').choices(EXPORT_FORMATS).default('csv');
   return command
     .addOption(format)

@@ -13,12 +13,12 @@ import {
 } from './row-properties.js';
 
 /**
- * Returns the `usage` of a command that changes properties: an option for each property of the DTO that
+ * Returns what adds the arguments of a command that changes properties: an option for each property of the DTO that
  * the entity has a column for, and `--clear` for those that are nullable. `categoryId` has `--category`. The
  * method of the command gets the given values as `changes`, by property, and null for a cleared one. Without
  * any, or with an invalid one, the usage is wrong.
  */
-export function changeUsage<Dto extends object>(
+export function changeArguments<Dto extends object>(
   dto: Type<Dto>,
   entity: Type,
 ): (command: Command) => void {

@@ -6,14 +6,14 @@ import {
   Command,
   countUpTo,
   type ExportOptions,
-  exportUsage,
+  exportArguments,
   type ImportOptions,
-  importUsage,
+  importArguments,
   queryRows,
   RowFiles,
   Terminal,
   type UpdateOptions,
-  updateUsage,
+  updateArguments,
   YES_OPTION,
 } from '#platform';
 import { Item, NewItem, STATUSES } from './item.entity.js';
@@ -57,18 +57,20 @@ export class ItemsCommands {
     return Promise.resolve({ id: 1n, key: 'test_items_pkey' });
   }
 
-  @Command('import', 'add the items of a file', importUsage(NewItem))
+  @Command('import', 'add the items of a file', importArguments(NewItem))
   import(path: string, options: ImportOptions) {
     return this.files.import(ITEMS, path, options);
   }
 
-  @Command('update', 'change the items of a file', updateUsage(NewItem))
+  @Command('update', 'change the items of a file', updateArguments(NewItem))
   update(path: string, options: UpdateOptions) {
     return this.files.update(ITEMS, path, options);
   }
 
   @Command('export', 'print all items', (command) =>
-    exportUsage(command.addOption(new Option('--status <status>', 'the status').choices(STATUSES))),
+    exportArguments(
+      command.addOption(new Option('--status <status>', 'the status').choices(STATUSES)),
+    ),
   )
   export({ status, ...options }: ExportOptions & { status?: Item['status'] }) {
     return this.files.export(ITEMS, options, { status });
