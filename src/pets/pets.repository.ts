@@ -57,7 +57,10 @@ export class PetsRepository {
     return this.pets.insertRow(Object.assign({}, pet, { createdByKeyId: keyId }));
   }
 
-  /** Returns animals for an operator, the newest first, with the time, the API key and the owner that added them. */
+  /**
+   * Returns animals for an operator, the newest first, with the time, the API key and the owner that added
+   * them, or the operator who imported them.
+   */
   async search({ ids, after, limit, ...filter }: Selection) {
     const query = this.pets
       .createQueryBuilder('pet')
@@ -65,6 +68,13 @@ export class PetsRepository {
       .leftJoin('ApiKey', 'key', 'key.id = pet.createdByKeyId')
       .leftJoin('Owner', 'owner', 'owner.id = key.ownerId')
       .addSelect('owner.name', 'owner')
+      // Both times are that of the transaction of the import.
+      .leftJoin(
+        'OperatorAction',
+        'import',
+        `import.action = 'animals import' AND import.performedAt = pet.createdAt AND pet.createdByKeyId IS NULL`,
+      )
+      .addSelect('import.actor', 'importedBy')
       .where({
         ...(ids && { id: In(ids) }),
         ...conditionsOf(filter),
@@ -72,10 +82,11 @@ export class PetsRepository {
       })
       .orderBy('pet.id', 'DESC')
       .limit(limit);
-    const { entities, raw } = await query.getRawAndEntities<{ owner: string | null }>();
+    type Raw = Record<'owner' | 'importedBy', string | null>;
+    const { entities, raw } = await query.getRawAndEntities<Raw>();
     return entities.map(({ createdAt, createdByKeyId, ...pet }, index) => {
-      const owner = raw[index]?.owner ?? null;
-      return { ...pet, addedAt: createdAt, keyId: createdByKeyId, owner };
+      const { owner = null, importedBy = null } = raw[index] ?? {};
+      return { ...pet, addedAt: createdAt, keyId: createdByKeyId, owner, importedBy };
     });
   }
 

@@ -36,6 +36,7 @@ test('list, show and count: also when, with which API key and by which owner an 
     addedAt: TIME,
     keyId,
     ...owner,
+    importedBy: null,
   };
   expect(await animals('show', '1')).toEqual(added);
   const listed = await animals('list');
@@ -48,6 +49,27 @@ test('list, show and count: also when, with which API key and by which owner an 
   expect(await animals('count')).toEqual({ available: 2, pending: 1, sold: 1, total: 4 });
   const { stdout } = await cli.run('animals', 'list');
   expect(stdout).toMatch(/^id {2}name +categoryId {2}status +addedAt +keyId {2}owner\n4 /);
+});
+
+test('list and show: also which operator imported an animal', async () => {
+  const file = join(folder, 'import.ndjson');
+  for (const name of ['Ann', 'Bo']) {
+    writeFileSync(file, JSON.stringify(newAnimal({ name })));
+    await animals('import', file);
+    await store.api.post('/v1/pets', newAnimal());
+  }
+  await store.query(`UPDATE operator_actions SET actor = 'bob@desk' WHERE id = 2`);
+  await addPets(store.database, [{}]);
+  // A client adds an animal at the very time of an import.
+  await store.query(
+    'UPDATE pets SET created_at = (SELECT created_at FROM pets WHERE id = 1) WHERE id = 2',
+  );
+  const importers = [null, null, 'bob@desk', null, OPERATOR];
+  const listed: { id: number; importedBy: string | null }[] = await animals('list');
+  expect(listed.map(({ importedBy }) => importedBy)).toEqual(importers);
+  for (const animal of listed) expect(await animals('show', String(animal.id))).toEqual(animal);
+  const { stdout } = await cli.run('animals', 'list');
+  expect(stdout).toMatch(/ importedBy\n5 /);
 });
 
 test('an int64 keeps every digit, and a name does not change what the terminal shows', async () => {
