@@ -5,7 +5,7 @@ import type { RowChange } from '../terminal.js';
 import { queryRows } from '../../database/sql.js';
 import { parseExact } from '../../http/body/parse-json.js';
 import { jsonText } from '../../http/response/json-text.js';
-import { inAcceptedLines, type InvalidLine } from './rejected-lines.js';
+import { inAcceptedLines, type InvalidLine, storeAccepted } from './rejected-lines.js';
 import { hasRevision, REVISION, revisionOf } from './revision.js';
 
 /** The temporary table. It hides a table of an entity with the same name. */
@@ -23,7 +23,12 @@ export interface Draft {
   readonly empty: readonly string[];
   /** That of the stored row at the export, if the file has it. */
   readonly revision?: string | undefined;
+  /** As the file has it, if it is needed for a rejection. */
+  readonly text?: string | undefined;
 }
+
+/** Gets a line that is not stored, with the reason, and as the file has it. */
+export type Reject = (line: number, reason: string, text: string) => void;
 
 /** A row that the drafts differ from. */
 export interface Difference extends RowChange {
@@ -68,24 +73,36 @@ export class Drafts {
     await queryRows(
       this.manager,
       `CREATE TEMP TABLE ${DRAFTS} ON COMMIT DROP AS
-       SELECT 0::bigint AS "#", NULL::text[] AS "#empty", NULL::text AS "#revision", ${this.names()} FROM ${this.table} WITH NO DATA`,
+       SELECT 0::bigint AS "#", NULL::text[] AS "#empty", NULL::text AS "#revision", NULL::text AS "#text", ${this.names()} FROM ${this.table} WITH NO DATA`,
     );
   }
 
-  /** @throws RejectedLines with values that a column cannot store */
-  async add(drafts: readonly Draft[]): Promise<void> {
+  /**
+   * @param reject gets the lines with values that a column cannot store
+   * @throws RejectedLines with these, without `reject`
+   */
+  async add(drafts: readonly Draft[], reject?: Reject): Promise<void> {
     const first = drafts[0];
     const last = drafts.at(-1);
     if (!first || !last) return;
     this.lastLine = last.line;
-    await inAcceptedLines(this.manager, this.nameOf, [first.line, last.line], (from, to) =>
-      this.addEach(drafts.filter(({ line }) => from <= line && line <= to)),
-    );
+    const range = [first.line, last.line] as const;
+    const addRange = (from: number, to: number) =>
+      this.addEach(drafts.filter(({ line }) => from <= line && line <= to));
+    if (!reject) return inAcceptedLines(this.manager, this.nameOf, range, addRange);
+    const { rejected } = await storeAccepted(this.manager, this.nameOf, range, addRange);
+    const texts = new Map(drafts.map(({ line, text = '' }) => [line, text]));
+    for (const [line, reason] of rejected) reject(line, reason, texts.get(line) ?? '');
   }
 
   private async addEach(drafts: readonly Draft[]): Promise<void> {
-    const rows = drafts.map(({ line, values, empty, revision }) => {
-      const row: Record<string, unknown> = { '#': line, '#empty': empty, '#revision': revision };
+    const rows = drafts.map(({ line, values, empty, revision, text }) => {
+      const row: Record<string, unknown> = {
+        '#': line,
+        '#empty': empty,
+        '#revision': revision,
+        '#text': text,
+      };
       for (const { databaseName, propertyName } of this.columns)
         row[databaseName] = (values as Record<string, unknown>)[propertyName];
       return row;
@@ -97,12 +114,28 @@ export class Drafts {
   /**
    * Adds the drafts to the table of the entity, in their order. A missing value gets its default.
    *
-   * @throws RejectedLines with those that violate a constraint
+   * @param reject gets the lines that violate a constraint
+   * @throws RejectedLines with these, without `reject`
    */
-  insert(): Promise<AddedRows> {
-    return inAcceptedLines(this.manager, this.nameOf, [1, this.lastLine], (from, to) =>
-      this.insertLines(from, to),
+  async insert(reject?: Reject): Promise<AddedRows> {
+    const range = [1, this.lastLine] as const;
+    const insertRange = (from: number, to: number) => this.insertLines(from, to);
+    if (!reject) return inAcceptedLines(this.manager, this.nameOf, range, insertRange);
+    await queryRows(this.manager, `CREATE INDEX ON ${DRAFTS} ("#")`);
+    const found = await storeAccepted(this.manager, this.nameOf, range, insertRange);
+    const reasons = new Map(found.rejected);
+    const texts = await queryRows<{ line: bigint; text: string }>(
+      this.manager,
+      `SELECT "#" AS line, "#text" AS text FROM ${DRAFTS} WHERE "#" = ANY($1)`,
+      [[...reasons.keys()]],
     );
+    for (const { line, text } of texts) reject(Number(line), reasons.get(Number(line)) ?? '', text);
+    const ids = found.results.filter(({ added }) => added !== 0n);
+    return {
+      added: ids.reduce((sum, { added }) => sum + (added ?? 0n), 0n),
+      firstId: ids[0]?.firstId ?? null,
+      lastId: ids.at(-1)?.lastId ?? null,
+    };
   }
 
   private async insertLines(from: number, to: number): Promise<AddedRows> {

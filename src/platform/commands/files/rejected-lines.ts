@@ -41,43 +41,64 @@ export class RejectedLines extends Error {
 export async function inAcceptedLines<Result>(
   manager: EntityManager,
   nameOf: (column: string) => string,
-  [first, last]: readonly [number, number],
+  range: readonly [number, number],
   store: (from: number, to: number) => Promise<Result>,
 ): Promise<Result> {
-  const attempt = async (from: number, to: number) => {
+  const { results, rejected, error } = await storeAccepted(
+    manager,
+    nameOf,
+    range,
+    store,
+    MAX_FOUND,
+  );
+  if (!error) return results[0] as Result;
+  // Each line alone was accepted: the order of the lines matters.
+  if (rejected.length === 0) throw error;
+  throw new RejectedLines(rejected, error);
+}
+
+/**
+ * The same, but keeps what the database accepts. Returns the results of the statement, the rejected lines,
+ * and the first error.
+ *
+ * @param limit of rejected lines, after which it stops
+ */
+export async function storeAccepted<Result>(
+  manager: EntityManager,
+  nameOf: (column: string) => string,
+  [first, last]: readonly [number, number],
+  store: (from: number, to: number) => Promise<Result>,
+  limit = Infinity,
+) {
+  const results: Result[] = [];
+  const rejected: InvalidLine[] = [];
+  let firstError: Error | undefined;
+  const storeRange = async (from: number, to: number): Promise<void> => {
+    if (rejected.length === limit) return;
     await queryRows(manager, 'SAVEPOINT lines');
     try {
       const result = await store(from, to);
-      // Otherwise, the commit would report a deferred constraint.
-      await queryRows(manager, 'SET CONSTRAINTS ALL IMMEDIATE');
       await queryRows(manager, 'RELEASE SAVEPOINT lines');
-      return { result };
+      results.push(result);
+      return;
     } catch (error) {
       if (!REJECTED_VALUE.test(String((error as DatabaseError).code))) throw error;
       await queryRows(manager, 'ROLLBACK TO SAVEPOINT lines');
       await queryRows(manager, 'RELEASE SAVEPOINT lines');
-      return { error: error as DatabaseError };
-    }
-  };
-  const rejected: InvalidLine[] = [];
-  const search = async (from: number, to: number): Promise<void> => {
-    if (rejected.length === MAX_FOUND) return;
-    const { error } = await attempt(from, to);
-    if (!error) return;
-    if (from === to) {
-      rejected.push([from, reasonOf(error, nameOf)]);
-      return;
+      firstError ??= error as Error;
+      if (from === to) {
+        rejected.push([from, reasonOf(error as DatabaseError, nameOf)]);
+        return;
+      }
     }
     const middle = Math.floor((from + to) / 2);
-    await search(from, middle);
-    await search(middle + 1, to);
+    await storeRange(from, middle);
+    await storeRange(middle + 1, to);
   };
-  const all = await attempt(first, last);
-  if (!all.error) return all.result;
-  await search(first, last);
-  // Each line alone was accepted: the order of the lines matters.
-  if (rejected.length === 0) throw all.error as Error;
-  throw new RejectedLines(rejected, all.error);
+  // Otherwise, the commit would report a deferred constraint.
+  await queryRows(manager, 'SET CONSTRAINTS ALL IMMEDIATE');
+  await storeRange(first, last);
+  return { results, rejected, error: firstError };
 }
 
 function reasonOf(error: DatabaseError, nameOf: (column: string) => string): string {

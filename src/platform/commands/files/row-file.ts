@@ -27,15 +27,8 @@ export interface FileOptions {
   encoding?: string | undefined;
 }
 
-/**
- * The number of a line in the file, a function that reads it, which throws a ServiceError, and one that
- * returns it as text in the form of the file, with the reason why it is invalid.
- */
-export type FileLine = readonly [
-  line: number,
-  read: () => unknown,
-  withReason: (reason: string) => string,
-];
+/** The number of a line in the file, a function that reads it, which throws a ServiceError, and its text. */
+export type FileLine = readonly [line: number, read: () => unknown, text: string];
 
 /** A file with rows: CSV (RFC 4180) with a header line, or a JSON object per line, also as an array. */
 export class RowFile {
@@ -47,6 +40,7 @@ export class RowFile {
   isCsv = false;
   /** What stands before the lines with reasons: of CSV, the header line. Is known when the first line is. */
   headerWithReason = '';
+  private delimiter = ',';
   private map: ColumnMap;
 
   /**
@@ -79,6 +73,12 @@ export class RowFile {
     return this.map[property]?.join(' or ') ?? property;
   }
 
+  /** Returns the text of a line in the form of the file, with the reason why it is invalid. */
+  withReason(text: string, reason: string): string {
+    if (!this.isCsv) return jsonWithReason(text, reason);
+    return `${text}${this.delimiter}${csvRecord([reason], this.delimiter)}`;
+  }
+
   private async *jsonLines(blocks: AsyncIterable<string>, first: string): AsyncGenerator<FileLine> {
     const isArray = /^\s*\[\s*(?:\n|[\]{])/.test(first);
     if (isArray && !/^\s*\[\s*(?:\]|\{.*\},?\s*\]?$)/m.test(first)) throw new Error(NO_ARRAY);
@@ -88,7 +88,7 @@ export class RowFile {
         line++;
         const json = isArray ? text.replace(/^\s*[[,]/, '').replace(/[\],]\s*$/, '') : text;
         const read = () => this.objectOf(parseJson(Buffer.from(json)));
-        if (json.trim()) yield [line, read, (reason) => jsonWithReason(json, reason)];
+        if (json.trim()) yield [line, read, json];
       }
     }
   }
@@ -129,6 +129,7 @@ export class RowFile {
   private async *csvLines(blocks: AsyncIterable<string>, first: string): AsyncGenerator<FileLine> {
     const separator = separatorLine(first);
     const delimiter = this.options.delimiter ?? separator ?? headerDelimiter(first);
+    this.delimiter = delimiter;
     let isFirst = true;
     let next = 1;
     const parser = parse({
@@ -153,9 +154,8 @@ export class RowFile {
       for await (const [line, ...cells] of records as AsyncIterable<string[]>) {
         if (read) {
           const missing = Array.from({ length: Math.max(columns - cells.length, 0) }, () => '');
-          const withReason = (reason: string) =>
-            csvRecord([...cells, ...missing, reason], delimiter);
-          yield [Number(line), read.bind(this, cells), withReason];
+          const text = csvRecord([...cells, ...missing], delimiter).slice(0, -1);
+          yield [Number(line), read.bind(this, cells), text];
           continue;
         }
         read = this.readerOf(cells);

@@ -14,7 +14,7 @@ import { ChangesOf } from '../../http/validation/changes-of.js';
 import { toDto } from '../../http/validation/dto-validation.pipe.js';
 import { AS_JSON_NUMBER } from '../../http/validation/property-rules.js';
 import { csvRecord } from './csv-text.js';
-import { type Difference, type Draft, Drafts, type UpdatedRow } from './drafts.js';
+import { type Difference, type Draft, Drafts, type Reject, type UpdatedRow } from './drafts.js';
 import { exportStatement } from './export-statement.js';
 import { isMisread, UnreadableLine } from './file-text.js';
 import type { ExportOptions, ImportOptions, UpdateOptions } from './file-options.js';
@@ -56,8 +56,8 @@ export class RowFiles {
 
   /**
    * Adds the rows of a file in their order, in one transaction, and records it, with a hash of the rows:
-   * the same rows are added again only with the option `again`. With the option `rejects`, rows that
-   * break the rules of the DTO are written to this new file instead.
+   * the same rows are added again only with the option `again`. With the option `rejects`, invalid rows
+   * are written to this new file instead.
    *
    * @param path `-`: standard input
    * @throws Error that lists the first invalid lines, or says why the file cannot be read, has no rows,
@@ -82,33 +82,41 @@ export class RowFiles {
       const nullable = properties.filter(
         (property) => !property.isRequired && isNullable(entity, property.name),
       );
-      const toDraft = async (line: number, read: unknown): Promise<Draft> => {
+      const rejected: (readonly [line: number, text: string])[] = [];
+      const reject: Reject | undefined =
+        rejects === undefined
+          ? undefined
+          : (line, reason, text) => rejected.push([line, file.withReason(text, reason)]);
+      const toDraft = async (line: number, read: unknown, text: string): Promise<Draft> => {
         const { values, empty } = withoutNulls(read, nullable);
         const nulls = Object.fromEntries(empty.map((property) => [property, null]));
-        return { line, values: { ...(await toDto(dto, values)), ...nulls }, empty };
+        const draft = { line, values: { ...(await toDto(dto, values)), ...nulls }, empty };
+        return reject ? { ...draft, text } : draft;
       };
-      const rejected: string[] = [];
-      const valid = await this.readValid(file, 'added', {
+      const total = await this.readValid(file, 'added', {
         toDraft,
-        ...(rejects !== undefined && { reject: (text: string) => rejected.push(text) }),
+        reject,
         keep: (batch) => {
           for (const { values } of batch) content.update(canonical(values, names, defaults));
-          return drafts.add(batch);
+          return drafts.add(batch, reject);
         },
       });
-      if (valid === 0) {
-        const which = rejected.length > 0 ? `valid ${name}` : name;
+      const countValid = () => {
+        if (rejected.length < total) return total - rejected.length;
+        const which = total > 0 ? `valid ${name}` : name;
         throw new Error(`Nothing was added. There are no ${which} in the input.`);
-      }
+      };
+      const checked = countValid();
       const hash = content.digest();
       if (!again) await this.requireNew(manager, name, hash);
-      const insert = () => accepted('added', valid, drafts.insert());
+      const insert = () => accepted('added', checked, drafts.insert(reject));
       const added = dryRun ? undefined : await insert();
+      const valid = countValid();
       const sha256 = hash.toString('hex');
       if (dryRun) this.terminal.note('Dry run: nothing was added.');
       if (added) await this.audit.record(`${name} import`, { ...added, sha256 });
       if (added && rejects !== undefined)
-        await writeNew(rejects, file.headerWithReason + rejected.join(''), 'added');
+        await writeNew(rejects, file.headerWithReason + inOrder(rejected).join(''), 'added');
       const { ignoredColumns } = file;
       return {
         valid,
@@ -246,11 +254,11 @@ export class RowFiles {
   }
 
   /**
-   * Passes on the rows of a file that keep the rules, in batches. Returns how many there are.
+   * Passes on the rows of a file that keep the rules, in batches. Returns how many rows there are.
    *
    * @param effect for messages: nothing was added, or changed
    * @param check finds invalid lines among those that were kept
-   * @param reject gets a line that breaks the rules, with the reason, instead of the error
+   * @param reject gets the lines that break the rules, instead of the error
    * @throws Error that lists the first invalid lines
    */
   private async readValid(
@@ -262,15 +270,14 @@ export class RowFiles {
       check,
       reject,
     }: {
-      toDraft: (line: number, values: unknown) => Promise<Draft>;
+      toDraft: (line: number, values: unknown, text: string) => Promise<Draft>;
       keep: (batch: readonly Draft[]) => Promise<void>;
       check?: () => Promise<{ lines: InvalidLine[]; total: number }>;
-      reject?: (text: string) => void;
+      reject?: Reject | undefined;
     },
   ): Promise<number> {
     let lines = 0;
     let invalid = 0;
-    let rejected = 0;
     const reports: InvalidLine[] = [];
     let batch: Draft[] = [];
     const keepBatch = async () => {
@@ -283,19 +290,17 @@ export class RowFiles {
       });
     };
     try {
-      for await (const [line, read, withReason] of file.lines()) {
+      for await (const [line, read, text] of file.lines()) {
         lines++;
         let values: unknown;
         try {
           values = read();
-          batch.push(await toDraft(line, values));
+          batch.push(await toDraft(line, values, text));
         } catch (error) {
           if (!(error instanceof ServiceError)) throw error;
           const reason = reasonOf(error, file, values);
-          if (reject) {
-            rejected++;
-            reject(withReason(reason));
-          } else if (++invalid <= MAX_REPORTED) reports.push([line, reason]);
+          if (reject) reject(line, reason, text);
+          else if (++invalid <= MAX_REPORTED) reports.push([line, reason]);
         }
         if (lines % BATCH > 0) continue;
         await keepBatch();
@@ -317,7 +322,7 @@ export class RowFiles {
       invalid += more.total;
       reports.push(...more.lines);
     }
-    if (invalid === 0) return lines - rejected;
+    if (invalid === 0) return lines;
     const texts = textsOf(reports);
     if (invalid > MAX_REPORTED) texts.push(`and ${invalid - MAX_REPORTED} more`);
     throw new LinesError([
@@ -340,6 +345,11 @@ function reasonOf(error: ServiceError, file: RowFile, values: unknown): string {
     return `${column}: ${shown} ${problem.replace(`${property} must be `, 'is not ')}`;
   });
   return texts.join('; ').replaceAll(AS_JSON_NUMBER, '');
+}
+
+/** Returns the texts of lines in the order of their numbers. */
+function inOrder(lines: readonly (readonly [line: number, text: string])[]): string[] {
+  return lines.toSorted(([one], [other]) => one - other).map(([, text]) => text);
 }
 
 /** Returns the first invalid lines as text. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { useDatabase } from '../../../harness/database/database.js';
@@ -95,6 +95,107 @@ test('lines that the database rejects are reported with their number, the value 
     ],
   ]);
   expect(await stored()).toHaveLength(1);
+});
+
+describe('--skip-invalid --rejects', () => {
+  const rejects = join(folder, 'rejects');
+  const skipInvalid = (path: string, ...options: string[]) =>
+    cli.run(
+      'letters',
+      'import',
+      path,
+      '--skip-invalid',
+      '--rejects',
+      rejects,
+      ...options,
+      '--json',
+    );
+  beforeEach(() => rmSync(rejects, { force: true }));
+
+  test.each(['csv', 'ndjson'])(
+    'adds the rows of %s that the database accepts, and writes the others in the order of their lines',
+    async (format) => {
+      await importText('code\nstored\n');
+      const lines = Array.from({ length: 3_000 }, (_, index) => `n${index};;;`);
+      lines[4] = 'stored;;;';
+      lines[999] = 'n3;;;';
+      lines[1_500] = '"a;b";angry;;';
+      lines[1_501] = 'b;;x;7';
+      lines[1_502] = 'b;;70000;';
+      lines[2_998] = 'c;;;7';
+      const asJson = (line: string) => {
+        const [code, mood, row, parentId] = line.replace('a;b', 'a,b').split(';');
+        return JSON.stringify({
+          code: code?.replaceAll('"', ''),
+          ...(mood && { mood }),
+          ...(row && { row: row === 'x' ? row : Number(row) }),
+          ...(parentId && { parentId: Number(parentId) }),
+        });
+      };
+      const isCsv = format === 'csv';
+      const text = isCsv
+        ? `code;mood;row;parentId\n${lines.join('\n')}\n`
+        : lines.map(asJson).join('\n');
+      const { code, json } = await skipInvalid(file(text, format));
+      expect([code, json]).toMatchObject([0, { valid: 2_994, added: 2_994, rejected: 6 }]);
+      expect(await stored()).toHaveLength(2_995);
+      const written = readFileSync(rejects, 'utf8').trimEnd().split('\n');
+      const reasons = [
+        DUPLICATE('stored'),
+        DUPLICATE('n3'),
+        'the constraint letters_mood_check does not allow it',
+        expect.stringMatching(/^row\b.+integer/),
+        expect.stringMatching(/^the database rejects it \(22003: /),
+        PARENT,
+      ];
+      if (!isCsv) {
+        expect(written.map((line) => JSON.parse(line).reason)).toEqual(reasons);
+        return;
+      }
+      expect(written[0]).toBe('code;mood;row;parentId;reason');
+      const numbers = [4, 999, 1_500, 1_501, 1_502, 2_998];
+      for (const [index, number] of numbers.entries()) {
+        const [line, reason] = [lines[number]!, written[index + 1]!];
+        expect(reason.startsWith(`${line};`)).toBe(true);
+        const given = reason.slice(line.length + 1);
+        const unquoted = given.startsWith('"') ? given.slice(1, -1).replaceAll('""', '"') : given;
+        expect(unquoted).toEqual(reasons[index]);
+      }
+      const corrected = written.join('\n').replace('stored;', 'new;').replace('\nn3;', '\nnew 2;');
+      rmSync(rejects);
+      expect((await skipInvalid(file(corrected))).json).toMatchObject({ added: 2, rejected: 4 });
+    },
+  );
+
+  test('adds nothing and writes no file if the database rejects all rows', async () => {
+    await importText('code\na\n');
+    const path = file('code,mood\na,\nb,angry\n');
+    expect((await skipInvalid(path, '--dry-run')).json).toMatchObject({ valid: 2, rejected: 0 });
+    const { code, stderr } = await skipInvalid(path);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining('Nothing was added. There are no valid letters in the input.'),
+    ]);
+    expect([await stored(), existsSync(rejects)]).toEqual([[expect.anything()], false]);
+    expect(await database.query('SELECT FROM operator_actions')).toHaveLength(1);
+  });
+
+  test('adds rows of which each alone is accepted', async () => {
+    // The whole file violates the trigger, and no row does.
+    await database.query(`
+      CREATE FUNCTION at_most_two() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF (SELECT count(*) FROM added) > 2 THEN RAISE 'too many'; END IF; RETURN NULL; END $$;
+      CREATE TRIGGER at_most_two AFTER INSERT ON drafts REFERENCING NEW TABLE AS added
+        FOR EACH STATEMENT EXECUTE FUNCTION at_most_two()`);
+    try {
+      const path = file('code\na\nb\nc\nd\ne\n');
+      expect((await cli.run('letters', 'import', path)).stderr).toMatch(/\ntoo many/);
+      expect((await skipInvalid(path)).json).toMatchObject({ added: 5, rejected: 0 });
+    } finally {
+      await database.query('DROP FUNCTION at_most_two CASCADE');
+    }
+    expect((await stored()).map(({ code }) => code).join('')).toBe('abcde');
+  });
 });
 
 test('of more than 20 lines that the database rejects, the first 20 are reported', async () => {
