@@ -13,7 +13,10 @@ const CONNECTIONS = { min: 1, max: 1_000_000 };
 const REQUESTS = { min: 1, max: 100_000 };
 const PER_MINUTE = { min: 1, max: 1_000_000_000 };
 
-/** Open files of the service itself, in addition to those of the database pool. */
+/**
+ * Open files of the service in addition to its clients and the database pool. About 25 are always open, and
+ * connections to METRICS_PORT, to the nodes of Redis, and files of the documentation need the others.
+ */
 const OWN_FILES = 200;
 
 /** Limits on the resources that callers can occupy. */
@@ -24,6 +27,10 @@ export function readBounds(read: EnvironmentReader, poolSize: number) {
   const maxConnections = read.integer('MAX_CONNECTIONS', 10_000, CONNECTIONS);
   const openFiles = readOpenFilesLimit();
   const possibleConnections = Math.max(1, openFiles - OWN_FILES - poolSize);
+  if (openFiles <= OWN_FILES + poolSize) {
+    const expected = `more than ${OWN_FILES + poolSize} open files (ulimit -n), but the limit is ${openFiles}`;
+    read.reject('DATABASE_POOL_SIZE', expected);
+  }
   // A connection has one request in progress. A limit above another one would never apply.
   const requests = Math.min(1_000, maxConnections, possibleConnections);
   const maxRequestsInProgress = read.integer('MAX_REQUESTS_IN_PROGRESS', requests, REQUESTS);
@@ -58,8 +65,8 @@ export function readBounds(read: EnvironmentReader, poolSize: number) {
   };
 }
 
-/** Over this limit, the system resets new connections, and no log or metric says so. */
-function readOpenFilesLimit(): number {
+/** Over this limit, Node.js closes new connections itself, and reports it to nobody. */
+export function readOpenFilesLimit(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');
     // The first number is the soft limit, which Node.js has raised to the hard limit.

@@ -7,8 +7,9 @@ import { register } from 'prom-client';
  * closes a connection whose client sends or reads nothing.
  */
 const TIMEOUT_MS = 10_000;
-/** Scrapers need one or two. Each uses an open file that the main listener needs. */
-const MAX_CONNECTIONS = 256;
+/** Scrapers need one or two. The reserve of open files (OWN_FILES) includes these. */
+const MAX_CONNECTIONS = 128;
+const LOG_INTERVAL_MS = 60_000;
 
 /**
  * Returns the metrics listener, which sends the text that `read` returns. It is separate, so that
@@ -31,5 +32,11 @@ export function createMetricsServer(read: () => Promise<string>, logger: Logger)
     );
   });
   server.maxConnections = MAX_CONNECTIONS;
+  let loggedAtMs = -Infinity;
+  server.on('drop', () => {
+    if (performance.now() - loggedAtMs < LOG_INTERVAL_MS) return;
+    loggedAtMs = performance.now();
+    logger.warn(`Limit reached: ${MAX_CONNECTIONS} connections to METRICS_PORT. More are closed`);
+  });
   return server.setTimeout(TIMEOUT_MS);
 }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Type } from '@nestjs/common';
+import { readOpenFilesLimit } from '../config/bounds.js';
 import { SYSTEM_CLOCK } from '../config/clock.js';
 import type { DatabaseSettings } from '../config/database-settings.js';
 import { limitNameLookups } from '../config/name-lookups.js';
@@ -11,9 +12,12 @@ import { nextSignal, onStopSignal } from '../config/stop-signals.js';
 import { prepareEnvironment } from '../config/env-file.js';
 import { locateDatabase } from '../database/database-location.js';
 import { StartError } from '../errors/start-error.js';
+import { describeCause } from '../logging/error-details.js';
 import { createLog, type Log } from '../logging/logger.js';
 
 const EXIT_LIMIT_MS = 1_000;
+/** Node.js 20 opens the files of many modules at once. */
+const LOADING_FILES = 450;
 
 /**
  * Runs the service until it is stopped, and ends the process. A reason why it cannot start is printed as one
@@ -22,15 +26,24 @@ const EXIT_LIMIT_MS = 1_000;
  * @param loadRoot loads AppModule
  */
 export async function runProcess(product: Product, loadRoot: () => Promise<Type>): Promise<void> {
+  // It cannot be read when all are open.
+  const openFiles = readOpenFilesLimit();
   try {
     await runService(product, loadRoot);
     process.exit();
   } catch (error) {
-    console.error(error instanceof StartError ? error.message : error);
+    console.error(describeFailure(error, openFiles));
     process.exitCode = 1;
     // An open handle, such as a connection to a database that hangs, must not keep the process.
     setTimeout(() => process.exit(), EXIT_LIMIT_MS).unref();
   }
+}
+
+/** Returns what to print. With a low limit of open files, Node.js reports modules that exist as missing. */
+function describeFailure(error: unknown, limit: number): unknown {
+  if (error instanceof StartError) return error.message;
+  if (limit >= LOADING_FILES) return error;
+  return `Node.js needs up to ${LOADING_FILES} open files to load the service, but the limit is ${limit} (ulimit -n): ${describeCause(error)}`;
 }
 
 /**

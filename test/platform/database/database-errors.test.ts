@@ -86,3 +86,13 @@ test.each<[result: object | undefined, errors: unknown[]]>([
     }
   }
 });
+
+test.each([
+  ['PostgreSQL, in any language', '53300', 'désolé, trop de clients sont déjà connectés'],
+  ['PgBouncer', '08P01', 'no more connections allowed (max_client_conn)'],
+  ['a pooler of Supabase', 'XX000', 'MaxClientsInSessionMode: max clients reached'],
+])('%s allows no further connection › the message says what to change', (_title, code, text) => {
+  const { message } = new ConnectionFailedError(Object.assign(new Error(text), { code }));
+  expect(message).toMatch(/^The database allows no further connection\. Lower DATABASE_POOL_SIZE /);
+  expect(message).toContain(text);
+});

@@ -9,6 +9,8 @@ import { type Environment, PATIENT, spawnBuiltService } from '../../harness/serv
 
 /** A role without rights. Roles belong to the server, which other test files use too. */
 const ROLE = `no_rights_${process.pid}`;
+/** A role that may open no connection. */
+const FULL_ROLE = `no_connections_${process.pid}`;
 const PASSWORD = 'c0rrect-horse';
 const SCRIPT = join(__dirname, '../../../reports/product/test/harness/programs/failing-starts.js');
 
@@ -27,13 +29,14 @@ beforeAll(async () => {
   await once(silent, 'listening');
   takenPort = (silent.address() as AddressInfo).port;
   await database.query(`CREATE ROLE ${ROLE} LOGIN`);
-  closeBeforeDatabases(() => database.query(`DROP ROLE ${ROLE}`));
+  await database.query(`CREATE ROLE ${FULL_ROLE} LOGIN CONNECTION LIMIT 0`);
+  closeBeforeDatabases(() => database.query(`DROP ROLE ${ROLE}, ${FULL_ROLE}`));
 });
 afterAll(() => silent.close());
 
-function withoutRights(address: string): string {
+function withoutRights(address: string, role = ROLE): string {
   const url = new URL(address);
-  url.username = ROLE;
+  url.username = role;
   return url.href;
 }
 
@@ -73,6 +76,11 @@ const FAILURES: [title: string, env: () => Environment, line: RegExp][] = [
     () => ({ DATABASE_URL: withoutRights(empty.url) }),
     /^DATABASE_URL: permission denied for schema public$/,
   ],
+  ...['true', 'false'].map((MIGRATE_ON_START): (typeof FAILURES)[number] => [
+    `a role that may open no connection, with MIGRATE_ON_START=${MIGRATE_ON_START}`,
+    () => ({ DATABASE_URL: withoutRights(database.url, FULL_ROLE), MIGRATE_ON_START }),
+    /^DATABASE_URL: The database allows no further connection\. Lower DATABASE_POOL_SIZE .* \(53300: [^)]+\)$/,
+  ]),
   [
     'a database in LATIN1',
     () => ({ DATABASE_URL: latin.url }),

@@ -19,6 +19,12 @@ const NO_PASSWORD = 'client password must be';
 const PASSWORD_REQUIRED =
   'The database requires a password. Set it in DATABASE_URL or DATABASE_PASSWORD_FILE.';
 
+/** As PostgreSQL (SQLSTATE 53300), and poolers without an SQLSTATE of their own, report it. */
+const TOO_MANY = /^53300:|too many (?:clients|connections)|no more connections|max clients/i;
+
+const TOO_MANY_CONNECTIONS =
+  'The database allows no further connection. Lower DATABASE_POOL_SIZE of the replicas, or raise the limit of the server, the role or the pooler';
+
 /** The pool has no connection: none could be opened, for any reason, or became free in time. */
 export class ConnectionFailedError extends Error {
   override readonly name = 'ConnectionFailedError';
@@ -27,8 +33,10 @@ export class ConnectionFailedError extends Error {
     let failure = `The database cannot be ${cause instanceof StartError ? 'used' : 'reached'}`;
     if (cause instanceof pg.DatabaseError) failure = 'The database rejected the connection';
     const reason = describeCause(cause);
-    const isMissing = reason.includes(NO_PASSWORD);
-    super(isMissing ? PASSWORD_REQUIRED : `${failure}: ${reason}`, { cause });
+    let message = `${failure}: ${reason}`;
+    if (reason.includes(NO_PASSWORD)) message = PASSWORD_REQUIRED;
+    if (TOO_MANY.test(reason)) message = `${TOO_MANY_CONNECTIONS} (${reason})`;
+    super(message, { cause });
   }
 }
 
