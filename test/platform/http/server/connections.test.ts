@@ -144,6 +144,9 @@ test('ulimit -n 220 › the service starts, or says that Node.js cannot load it'
   const node = ['prlimit', '--nofile=220', process.execPath];
   const service = spawnBuiltService({ DATABASE_URL: database.url }, undefined, node);
   const started = service.waitForLog(({ msg }) => msg === 'listening').catch(() => undefined);
-  if (await started) return void (await service.stop());
+  if (await started) {
+    await service.stop();
+    return;
+  }
   expect(service.output()).toMatch(/^Node\.js needs .* but the limit is 220 \(ulimit -n\): .+\n$/);
 });
