@@ -27,6 +27,8 @@ const MAX_SOCKET_PATH_BYTES = process.platform === 'linux' ? 107 : 103;
 
 const LOG_NAME = 'server.log';
 const STOP_LIMIT_MS = 60_000;
+/** PostgreSQL needs much less to write its number to the lock that it has created. */
+const WRITE_LIMIT_MS = 5_000;
 const POLL_MS = 20;
 
 /** On the command line, so that no configuration file can change them. */
@@ -82,6 +84,8 @@ export async function ensureCluster(
   await createFolder(clusterIn(dataDir), async (created) => {
     if (programs.user) fs.chownSync(created, programs.user.uid, programs.user.gid);
     await runProgram(programs, 'initdb', initdbArguments(dataDir, name), created, signal);
+    // The shell runs an empty program successfully.
+    if (!fs.existsSync(join(created, 'PG_VERSION'))) throw new Error('initdb created no cluster');
   });
   return programs;
 }
@@ -185,15 +189,20 @@ export class Server {
 
   /**
    * Removes locks whose process number belongs to another process, as it may after a power cut or in another
-   * container. PostgreSQL would not start. No other process starts the server meanwhile.
+   * container, and empty ones, which a full disk leaves. PostgreSQL would not start. No other process starts the
+   * server meanwhile, but one that was killed a moment ago may have started it.
    */
   private removeStaleLocks(): void {
     if (isWindows) return;
     for (const lock of [this.lock, join(this.cluster, `.s.PGSQL.${SOCKET_PORT}.lock`)]) {
-      const pid = fs.existsSync(lock) ? Number.parseInt(fs.readFileSync(lock, 'utf8'), 10) : 0;
+      const stats = fs.statSync(lock, { throwIfNoEntry: false });
+      if (stats === undefined) continue;
+      const pid = Number.parseInt(fs.readFileSync(lock, 'utf8'), 10);
       const program = pid > 0 ? programOf(pid) : '';
+      const isOld = Date.now() - stats.mtimeMs > WRITE_LIMIT_MS;
       // PostgreSQL replaces the lock of a process that has ended. Ours is starting or stopping.
-      if (program !== '' && !this.isOurs(pid, program)) fs.rmSync(lock);
+      const isStale = stats.size === 0 ? isOld : program !== '' && !this.isOurs(pid, program);
+      if (isStale) fs.rmSync(lock);
     }
   }
 

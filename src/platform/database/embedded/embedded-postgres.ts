@@ -75,9 +75,18 @@ const REMEDIES: readonly [failure: RegExp, remedy: (dataDir: string) => string][
     () => 'add an entry for the user of this process to /etc/passwd',
   ],
   [
-    /spawn .* ENOENT|Error relocating|symbol not found|GLIBC_|needed by initdb but was not found/,
+    /spawn .* ENOENT|Error relocating|symbol not found|GLIBC_/,
     () =>
       'run this on Linux with glibc and /bin/sh (Alpine has musl instead of glibc, NixOS has it elsewhere)',
+  ],
+  [
+    /needed by initdb but was not found/,
+    () => 'install the packages again, on Linux with glibc and /bin/sh',
+  ],
+  [
+    // The program is empty, incomplete, or of another architecture: the shell runs it as a script.
+    /Syntax error|Exec format error|created no cluster|error: file ".*" does not exist/,
+    () => 'install the packages again, on the system that runs them',
   ],
   [/spawn .* EACCES/, () => 'install the packages in a folder whose programs can be run'],
   [
@@ -85,7 +94,16 @@ const REMEDIES: readonly [failure: RegExp, remedy: (dataDir: string) => string][
     () => 'run this as another user than root, because root may not change to another one here',
   ],
   [/EAGAIN|could not fork/, () => 'raise the limit of processes'],
-  [/EMFILE|ENFILE|Too many open files/, () => 'raise the limit of open files'],
+  [
+    /EMFILE|ENFILE|Too many open files|insufficient file descriptors/,
+    () => 'raise the limit of open files',
+  ],
+  [/EFBIG|File too large/, () => 'raise the limit of the size of files'],
+  // Its message is that of a full disk.
+  [
+    /shared memory segment/,
+    () => 'raise the limits of shared memory (sysctl kernel.shmmni, kernel.shmall)',
+  ],
   [
     /listen (?:EPERM|ENOTSUP|EOPNOTSUPP|ENOSYS)/,
     () => 'choose a DATA_DIR on a file system that has Unix sockets',

@@ -17,6 +17,8 @@ import {
 } from '../../../harness/processes/embedded-user.js';
 
 const NOBODY = 65_534;
+/** Where a program names its architecture. */
+const E_MACHINE = 18;
 /** "daemon". */
 const OTHER = 1;
 
@@ -175,13 +177,56 @@ describe('the embedded server of an ordinary user (needs root on Linux)', () => 
       (programs) => fs.rmSync(join(programs, 'bin'), { recursive: true }),
       'is not installed: install without --omit=optional',
     ],
+    [
+      'with the programs of another architecture',
+      (programs) => {
+        const descriptor = fs.openSync(join(programs, 'bin/initdb'), 'r+');
+        fs.writeSync(descriptor, Buffer.of(0xf3), 0, 1, E_MACHINE);
+        fs.closeSync(descriptor);
+      },
+      'install the packages again, on the system that runs them',
+    ],
+    [
+      'with an empty program',
+      (programs) => fs.truncateSync(join(programs, 'bin/initdb')),
+      'initdb created no cluster: install the packages again',
+    ],
+    [
+      'with a program that is cut off',
+      (programs) => fs.truncateSync(join(programs, 'bin/postgres'), 100_000),
+      'install the packages again',
+    ],
+    [
+      'without the files that are no programs',
+      (programs) => fs.rmSync(join(programs, 'share'), { recursive: true }),
+      'install the packages again',
+    ],
   ])('one line says what to do on a system %s', async (_title, change, remedy) => {
     const checkout = makeFolder();
     const dist = copyOfBuild(checkout);
     change(copyPrograms(checkout));
+    // The links between the libraries are created at the start.
+    spawnSync('chown', ['-R', '-h', `${OTHER}:${OTHER}`, checkout]);
     const dataDir = join(makeFolder(0o777), '.data');
     const user = new EmbeddedUser(dataDir, 'service', { dist, uid: OTHER });
     expect(await user.rejected()).toContain(remedy);
+    // Otherwise, the next start would take the folder for a cluster.
+    expect(fs.existsSync(join(dataDir, 'postgres'))).toBe(false);
+  });
+
+  others.each([
+    ['open files', ['prlimit', '--nofile=30'], 'raise the limit of open files'],
+    ['the size of files', ['prlimit', '--fsize=1000000'], 'raise the limit of the size of files'],
+    [
+      'shared memory',
+      ['unshare', '--ipc', 'sh', '-c', 'sysctl -qw kernel.shmmni=0; exec "$@"', 'sh'],
+      'raise the limits of shared memory',
+    ],
+  ])('one line says what to do if the limit is too low: %s', async (_limit, command, remedy) => {
+    const dataDir = join(makeFolder(), '.data');
+    const user = new EmbeddedUser(dataDir, 'service', { command });
+    expect(await user.rejected()).toContain(remedy);
+    expect(processesOf(dataDir)).toEqual([]);
   });
 });
 

@@ -211,6 +211,20 @@ ofLinux('starting the embedded database (Linux only)', () => {
     }
   });
 
+  test.each(['postmaster.pid', '.s.PGSQL.5432.lock'])(
+    'a full disk may have left %s empty',
+    async (name) => {
+      const dataDir = makeFolder();
+      await makeCluster(dataDir);
+      const lock = join(dataDir, 'postgres', name);
+      fs.writeFileSync(lock, '');
+      fs.utimesSync(lock, 0, 0);
+      const user = new EmbeddedUser(dataDir, 'service');
+      await user.opened();
+      expect(await user.close()).toBe(0);
+    },
+  );
+
   test.each<
     [title: string, change: (cluster: string) => void, remedy: (cluster: string) => string]
   >([
