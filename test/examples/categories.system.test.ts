@@ -1,7 +1,7 @@
 import { CreateCategories1795392000000 } from '../../examples/categories/migrations/1795392000000-create-categories.js';
 import { SCHEMA, useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
-import { expectDeclaredSchema } from '../harness/database/schema.js';
+import { expectExampleSchema } from '../harness/database/schema.js';
 import { exampleOf, migrateExample } from '../harness/features/examples.js';
 import { ApiClient, type ApiResponse } from '../harness/http/client.js';
 import { expectError, expectRateLimitHeaders } from '../harness/http/error-response.js';
@@ -144,4 +144,4 @@ test('DELETE /v1/categories/{categoryId} › 204 without a body, and 404 when re
 });
 
 test('the schema is, by the migration, what the entity declares', () =>
-  expectDeclaredSchema(database, example.folder));
+  expectExampleSchema(database, example.folder));

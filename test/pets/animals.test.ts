@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import type { ApiResponse } from '../harness/http/client.js';
 import { useStore } from '../harness/http/store.js';
-import { Cli, OPERATOR, TEAM_PROGRAM } from '../harness/processes/command.js';
-import { runInTerminal } from '../harness/processes/terminal.js';
+import { Cli, OPERATOR } from '../harness/processes/command.js';
 import { UNBOUNDED } from '../harness/service/service.js';
 import { addPets, animalText, createPets, newAnimal } from './animal.js';
 
@@ -138,58 +137,12 @@ test('list --name finds a part of a name in any case, and --after reaches every 
   expect((await cli.run('animals', 'list', '--help')).stdout).toMatch(/how many, at most 10000/);
 });
 
-const addNew = () => addPets(store.database, [{ name: 'new' }]);
-const deleteSecond = () => store.query('DELETE FROM pets WHERE id = 2');
-
 test('remove --from --to removes one animal if both are its id', async () => {
   await createPets(store.database, 3);
   const { json } = await remove('--from', '2', '--to', '2');
   expect(json).toEqual({ removed: 1, firstId: 2, lastId: 2 });
   expect((await stored()).map(({ id }) => id)).toEqual(['1', '3']);
 });
-
-test.each<
-  [
-    change: string,
-    work: () => Promise<unknown>,
-    code: number,
-    message: RegExp,
-    left: readonly string[],
-  ]
->([
-  ['another animal is added to the range', addNew, ...[0, /./, ['4']]] as const,
-  [
-    'an animal is removed',
-    deleteSecond,
-    ...[
-      1,
-      /\nAnother process changed or removed some of these animals\. Nothing was removed\. Try again\.\n/,
-      ['1', '3'],
-    ],
-  ] as const,
-  [
-    'an animal is removed, and another one is added',
-    () => Promise.all([deleteSecond(), addNew()]),
-    ...[1, /Nothing was removed/, ['1', '3', '4']],
-  ] as const,
-])(
-  'remove --from --to removes the animals that it asked about, also if %s meanwhile',
-  async (_what, work, code, message, left) => {
-    await createPets(store.database, 3);
-    const terminal = new Cli({ DATABASE_URL: store.database.url }, { app: true }, TEAM_PROGRAM);
-    const args = ['animals', 'remove', '--from', '1', '--to', '9', '--json'];
-    const result = await runInTerminal(terminal, args, async () => {
-      await work();
-      return `${store.database.name}\r`;
-    });
-    expect([result.code, (await stored()).map(({ id }) => id)]).toEqual([code, left]);
-    expect(result.screen).toMatch(message);
-    const details = { removed: 3, firstId: 1, lastId: 3 };
-    const isRemoved = code === 0;
-    expect(result.stdout).toBe(isRemoved ? `${JSON.stringify(details)}\n` : '');
-    expect(await actions()).toMatchObject(isRemoved ? [{ action: 'animals remove', details }] : []);
-  },
-);
 
 test.each<[options: string, left: string[]]>([
   ['--status sold', ['2', '5']],
@@ -227,31 +180,6 @@ test.each<[options: string, left: string[]]>([
   },
 );
 
-test.each([
-  ['has another status', "UPDATE pets SET status = 'available' WHERE id = 2", 1, ['1', '2', '3']],
-  ['is removed', 'DELETE FROM pets WHERE id = 2', 1, ['1', '3']],
-  [
-    'becomes sold',
-    'INSERT INTO pets (name, category_id, status) SELECT name, category_id, status FROM pets LIMIT 1',
-    0,
-    ['4'],
-  ],
-])(
-  'remove --status removes the animals that it asked about or none: another process meanwhile, one %s',
-  async (_what, sql, code, left) => {
-    await createPets(store.database, 3, () => 'sold');
-    const terminal = new Cli({ DATABASE_URL: store.database.url }, { app: true }, TEAM_PROGRAM);
-    const args = ['animals', 'remove', '--status', 'sold'];
-    const result = await runInTerminal(terminal, args, async () => {
-      await store.query(sql);
-      return `${store.database.name}\r`;
-    });
-    expect([result.code, (await stored()).map(({ id }) => id)]).toEqual([code, left]);
-    expect(result.screen.includes('Nothing was removed. Try again.')).toBe(code === 1);
-    expect(await actions()).toHaveLength(1 - code);
-  },
-);
-
 test('a change of more than 20 animals needs --yes without a terminal', async () => {
   const ids = await createPets(store.database, 21, () => 'sold');
   const before = await stored();
@@ -270,44 +198,6 @@ test('a change of more than 20 animals needs --yes without a terminal', async ()
   ]);
   // None of them differs.
   expect((await cli.run(...change)).code).toBe(0);
-});
-
-test.each([
-  ['the name of the database', `name = name`, true],
-  ['another name', `name = name`, false],
-  ['the name of the database, but one has been changed meanwhile', `status = 'sold'`, false],
-])('update asks on a terminal before it changes 21 animals: %s', async (typed, sql, isChanged) => {
-  await createPets(store.database, 21, () => 'available');
-  const { stdout } = await cli.run('animals', 'export', '--ids');
-  const path = join(folder, 'animals.csv');
-  writeFileSync(path, stdout.replaceAll('available', 'pending'));
-  const terminal = new Cli({ DATABASE_URL: store.database.url }, { app: true }, TEAM_PROGRAM);
-  const { code, screen } = await runInTerminal(terminal, ['animals', 'update', path], async () => {
-    await store.query(`UPDATE pets SET ${sql} WHERE id = 7`);
-    return typed.startsWith('another') ? 'no\r' : `${store.database.name}\r`;
-  });
-  expect(screen).toMatch(
-    /This changes 21 animals in [^]+\n20 {2}status +available {2}pending\nType/,
-  );
-  const pending = await store.query("SELECT FROM pets WHERE status = 'pending'");
-  expect([code, pending.length]).toEqual(isChanged ? [0, 21] : [1, 0]);
-  if (sql.includes('sold'))
-    expect(screen).toContain('id 7: status is "sold", in the file "pending"');
-});
-
-test('remove removes nothing if one of the animals that it asked about is removed meanwhile', async () => {
-  await createPets(store.database, 3);
-  const terminal = new Cli({ DATABASE_URL: store.database.url }, { app: true }, TEAM_PROGRAM);
-  const { code, screen } = await runInTerminal(
-    terminal,
-    ['animals', 'remove', '1', '2'],
-    async () => {
-      await deleteSecond();
-      return `${store.database.name}\r`;
-    },
-  );
-  expect([code, screen]).toEqual([1, expect.stringContaining('Nothing was removed. Try again.')]);
-  expect((await stored()).map(({ id }) => id)).toEqual(['1', '3']);
 });
 
 test('a command accepts at most 1,000 ids', async () => {

@@ -1,7 +1,7 @@
 import { CreateOrders1795478400000 } from '../../examples/orders/migrations/1795478400000-create-orders.js';
 import { createDatabase, SCHEMA, useDatabase } from '../harness/database/database.js';
 import { createOwner, type TestOwner } from '../harness/database/factories.js';
-import { expectDeclaredSchema } from '../harness/database/schema.js';
+import { expectExampleSchema } from '../harness/database/schema.js';
 import { exampleOf, migrateExample } from '../harness/features/examples.js';
 import { ApiClient, type ApiResponse } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
@@ -146,6 +146,6 @@ describe('orders cancel', () => {
 it('the schema is, by the migration, what the entity declares', async () => {
   const migrated = await createDatabase(SCHEMA);
   await migrateExample(new CreateOrders1795478400000(), migrated);
-  await expectDeclaredSchema(migrated, example.folder);
+  await expectExampleSchema(migrated, example.folder);
   await migrated.close();
 });

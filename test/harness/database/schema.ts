@@ -1,5 +1,4 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Differences } from '../../../scripts/generate-migration.mjs';
 import { type Environment, inheritedEnvironment } from '../service/service.js';
@@ -10,6 +9,7 @@ type Command = 'differences' | 'migrate';
 /** The built service, in a process of its own. It runs commands on a database. */
 export class SchemaProcess {
   private readonly child: ChildProcess;
+  private count = 0;
 
   /**
    * @param env settings of the service in addition to DATABASE_URL, and ENTITIES, a folder with
@@ -27,12 +27,19 @@ export class SchemaProcess {
     );
   }
 
-  async run<Result>(command: Command, { url }: TestDatabase): Promise<Result> {
-    const reply = once(this.child, 'message') as Promise<[{ value: Result; error?: string }]>;
-    this.child.send({ command, url });
-    const [{ value, error }] = await reply;
-    if (error !== undefined) throw new Error(error);
-    return value;
+  /** Commands that are run at the same time do not wait for one another. @throws Error with that of the command */
+  run<Result>(command: Command, { url }: TestDatabase): Promise<Result> {
+    const id = ++this.count;
+    return new Promise((resolve, reject) => {
+      const onReply = (reply: { id: number; value: Result; error?: string }): void => {
+        if (reply.id !== id) return;
+        this.child.off('message', onReply);
+        if (reply.error === undefined) resolve(reply.value);
+        else reject(new Error(reply.error));
+      };
+      this.child.on('message', onReply);
+      this.child.send({ id, command, url });
+    });
   }
 
   close(): void {
@@ -72,17 +79,18 @@ export async function catalogue(database: TestDatabase): Promise<Record<string, 
   );
 }
 
-/**
- * Expects a database to have, by its migrations, the schema that the entities declare: those of the
- * build and of a folder.
- */
-export async function expectDeclaredSchema(database: TestDatabase, folder = ''): Promise<void> {
+/** Expects a database to have, by its migrations, the schema that the entities of the process declare. */
+export async function expectDeclaredSchema(
+  database: TestDatabase,
+  service: SchemaProcess,
+): Promise<void> {
+  const { statements, problems } = await service.run<Differences>('differences', database);
+  // A column whose property has left the entity stays for a release.
+  expect({ statements, problems }).toEqual({ statements: [], problems: [] });
+}
+
+/** As expectDeclaredSchema, with the entities of an example in addition to those of the build. */
+export async function expectExampleSchema(database: TestDatabase, folder: string): Promise<void> {
   const service = new SchemaProcess({ ENTITIES: folder });
-  try {
-    const { statements, problems } = await service.run<Differences>('differences', database);
-    // A column whose property has left the entity stays for a release.
-    expect({ statements, problems }).toEqual({ statements: [], problems: [] });
-  } finally {
-    service.close();
-  }
+  await expectDeclaredSchema(database, service).finally(() => service.close());
 }

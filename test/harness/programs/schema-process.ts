@@ -27,10 +27,10 @@ const commands: Record<string, Command> = {
   migrate: (location, settings) => migrate(location, settings),
 };
 
-process.on('message', ({ command, url }: { command: string; url: string }) => {
+process.on('message', ({ id, command, url }: { id: number; command: string; url: string }) => {
   void run(command, url).then(
-    (value) => process.send?.({ value: value ?? null }),
-    (error: unknown) => process.send?.({ error: String(error) }),
+    (value) => process.send?.({ id, value: value ?? null }),
+    (error: unknown) => process.send?.({ id, error: String(error) }),
   );
 });
 process.once('disconnect', () => process.exit(0));

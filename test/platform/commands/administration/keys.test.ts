@@ -1,13 +1,9 @@
-import { once } from 'node:events';
-import { spawn } from 'node:child_process';
-import { text } from 'node:stream/consumers';
 import { PRODUCT } from '../../../../src/product.js';
 import { hashKey, keyHint } from '../../../../src/platform/access/key-format.js';
 import { unknownKey } from '../../../harness/database/api-keys.js';
 import { useDatabase } from '../../../harness/database/database.js';
 import { holdAfter } from '../../../harness/database/database-lock.js';
-import { Cli, OPERATOR, PROGRAM, resultOf } from '../../../harness/processes/command.js';
-import { inheritedEnvironment } from '../../../harness/service/service.js';
+import { Cli, OPERATOR } from '../../../harness/processes/command.js';
 
 const KEY = new RegExp(`${PRODUCT.keyPrefix}[0-9A-Za-z]{36}`, 'g');
 const HOUR_MS = 3_600_000;
@@ -262,15 +258,6 @@ describe('keys rotate', () => {
     expect(await cli.json('keys', 'rotate', '2')).toMatchObject({ expiresAt: null });
   });
 
-  test('compares the expiry with the clock of PostgreSQL, which also sets it', async () => {
-    await insertKey('acme', 'free', '1 hour');
-    const clock = 'const { now } = Date; Date.now = () => now() + 7_200_000;';
-    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(clock)}`;
-    const ahead = new Cli({ DATABASE_URL: database.url, NODE_OPTIONS });
-    const { code, stderr } = await resultOf(ahead.start('keys', 'rotate', '1'));
-    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('Store the key') });
-  });
-
   test('--expires-in gives the new key another lifetime', async () => {
     await insertKey('acme', 'free', '2160 hours');
     const { id } = await cli.json('keys', 'rotate', '1', '--expires-in', '2h');
@@ -445,18 +432,3 @@ test.each(['issue --owner acme --plan free', 'rotate 1'])(
     expect(await cli.failure(2, 'keys', ...words)).toContain('longer than 0');
   },
 );
-
-test('keys inspect - › reads the key from standard input, and ends although the input stays open', async () => {
-  const key = await insertKey();
-  // Without this, the program would end the process after a second.
-  const exit = 'const { exit } = process; process.exit = () => exit(9);';
-  const options = ['--import', `data:text/javascript,${exit}`];
-  const child = spawn(process.execPath, [...options, PROGRAM, 'keys', 'inspect', '-', '--json'], {
-    env: { ...inheritedEnvironment(), DATABASE_URL: database.url },
-  });
-  const exited = once(child, 'exit');
-  child.stdin.write(`${key}\n`);
-  expect(JSON.parse(await text(child.stdout))).toMatchObject({ id: 1, owner: 'acme' });
-  expect(await exited).toEqual([0, null]);
-  child.stdin.destroy();
-});

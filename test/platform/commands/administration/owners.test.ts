@@ -2,7 +2,6 @@ import { changeText } from '../../../../src/platform/commands/administration/aud
 import { PRODUCT } from '../../../../src/product.js';
 import { useDatabase } from '../../../harness/database/database.js';
 import { Cli, OPERATOR } from '../../../harness/processes/command.js';
-import { runInTerminal } from '../../../harness/processes/terminal.js';
 
 const TIME = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
 
@@ -121,20 +120,9 @@ describe('an owner that does not exist', () => {
     },
   );
 
-  test('keys issue › asks on a terminal, and says nothing about an owner that exists', async () => {
+  test('keys issue › says nothing about an owner that exists', async () => {
     const { stderr } = await cli.run(...NEW, 'City shelter');
     expect(stderr).not.toContain('owner');
-    const declined = await runInTerminal(cli, [...NEW, 'city shelter'], 'no\r');
-    expect(declined).toMatchObject({
-      code: 1,
-      stdout: '',
-      screen: expect.stringContaining('New owner "city shelter", plan free. There are owners'),
-    });
-    const name = "SELECT count(*)::int FROM owners WHERE name = 'city shelter'";
-    expect(await database.query(name)).toEqual([{ count: 0 }]);
-    const accepted = await runInTerminal(cli, [...NEW, 'city shelter'], `${database.name}\r`);
-    expect(accepted).toMatchObject({ code: 0, stdout: expect.stringContaining('city shelter') });
-    expect(await database.query(name)).toEqual([{ count: 1 }]);
   });
 });
 
@@ -202,18 +190,11 @@ describe('owners remove', () => {
     ]);
   });
 
-  test('asks, and needs --yes without a terminal', async () => {
+  test('needs --yes without a terminal', async () => {
     await cli.run('keys', 'issue', '--owner', 'acme');
     const { code, stderr } = await cli.run('owners', 'remove', 'acme');
     expect([code, stderr]).toEqual([1, expect.stringContaining('Confirm with --yes.')]);
-    const removed = await runInTerminal(cli, ['owners', 'remove', 'acme'], `${database.name}\r`);
-    expect(removed).toMatchObject({
-      code: 0,
-      screen: expect.stringMatching(
-        /This removes the owner "acme" from .* and revokes its unused API keys 1\. Its usage and/,
-      ),
-    });
-    expect(await names()).toEqual(['zoo']);
+    expect(await names()).toContain('acme');
   });
 });
 

@@ -10,7 +10,8 @@ import { expectDeclaredSchema, SchemaProcess } from '../../../harness/database/s
 let service: SchemaProcess;
 
 beforeAll(() => {
-  service = new SchemaProcess();
+  // Both migrations of a test have to wait at the same time, however busy the machine is.
+  service = new SchemaProcess({ DATABASE_LOCK_TIMEOUT_SECONDS: '20' });
 });
 
 afterAll(() => service.close());
@@ -18,7 +19,7 @@ afterAll(() => service.close());
 const EMPTY = { template: 'template0' };
 
 test('the schema is, by the migrations, what the entities declare', () =>
-  withDatabase(expectDeclaredSchema));
+  withDatabase((database) => expectDeclaredSchema(database, service)));
 
 test('no migration is empty, as one that was saved before it was complete', () => {
   const source = join(__dirname, '../../../../src');
@@ -77,7 +78,7 @@ describe('a row that breaks a rule', () => {
 });
 
 /**
- * Resolves when two processes wait: both for a lock of the server, or one for the other to be done.
+ * Resolves when two replicas wait: both for a lock of the server, or one for the other to be done.
  */
 async function untilTwoWait(database: TestDatabase): Promise<void> {
   const activity = `
@@ -93,30 +94,19 @@ async function untilTwoWait(database: TestDatabase): Promise<void> {
 }
 
 describe('migrations', () => {
-  it('run once when two processes start on an empty database at the same time', () =>
+  it('run once when two replicas start on an empty database at the same time', () =>
     withDatabase(async (database) => {
-      // Both have to wait at the same time, however long a busy machine takes to start a process.
-      const patient = { DATABASE_LOCK_TIMEOUT_SECONDS: '20' };
-      const first = new SchemaProcess(patient);
-      const other = new SchemaProcess(patient);
-      try {
-        // The first one to migrate has to wait for this table; the other one comes meanwhile.
-        await database.query('BEGIN; CREATE TABLE owners ()');
-        const responses = [first, other].map((process) =>
-          process.run<string[]>('migrate', database),
-        );
-        await untilTwoWait(database);
-        await database.query('ROLLBACK');
+      // The first one to migrate has to wait for this table; the other one comes meanwhile.
+      await database.query('BEGIN; CREATE TABLE owners ()');
+      const replicas = [1, 2].map(() => service.run<string[]>('migrate', database));
+      await untilTwoWait(database);
+      await database.query('ROLLBACK');
 
-        const ran = (await Promise.all(responses)).flat();
-        const [row] = await database.query<{ names: string[] }>(
-          'SELECT array_agg(name::text ORDER BY id) AS names FROM migrations',
-        );
-        expect(ran).toEqual(row!.names);
-      } finally {
-        first.close();
-        other.close();
-      }
+      const ran = (await Promise.all(replicas)).flat();
+      const [row] = await database.query<{ names: string[] }>(
+        'SELECT array_agg(name::text ORDER BY id) AS names FROM migrations',
+      );
+      expect(ran).toEqual(row!.names);
     }, EMPTY));
 
   it('leave an up-to-date schema alone, without waiting for a process that migrates', () =>

@@ -1,10 +1,8 @@
-import { execFileSync } from 'node:child_process';
 import { PRODUCT } from '../../../../src/product.js';
 import { ApiClient, send } from '../../../harness/http/client.js';
 import { expectError, expectRateLimitHeaders } from '../../../harness/http/error-response.js';
-import { RawConnection, requestHead } from '../../../harness/http/raw-connection.js';
 import { useStore } from '../../../harness/http/store.js';
-import { startBuiltService, startService } from '../../../harness/service/service.js';
+import { startService } from '../../../harness/service/service.js';
 
 const BUNDLE = '/docs/swagger-ui-bundle.js';
 const FILES: [path: string, mediaType: string][] = [
@@ -31,23 +29,6 @@ it.each([...FILES, ...PAGES])('GET %s › 200 without an API key, as %s', async 
   expectRateLimitHeaders(response);
   const { status, text } = await store.anonymous.send(path, { method: 'HEAD' });
   expect([status, text]).toEqual([200, '']);
-});
-
-it('GET of each file › 200 when the process cannot open files any more', async () => {
-  if (process.platform !== 'linux') return;
-  const service = await startBuiltService({ DATABASE_URL: store.database.url });
-  const connection = await RawConnection.open({ port: Number(new URL(service.url).port) });
-  const limitFiles = (soft: number) =>
-    execFileSync('prlimit', ['--pid', String(service.process.pid), `--nofile=${soft}:`]);
-  await connection.write(requestHead('GET /health/live')).response();
-  limitFiles(1);
-  for (const [path] of FILES) {
-    const { status, headers } = await connection.write(requestHead(`GET ${path}`)).response();
-    expect([path, status, headers['content-encoding']]).toEqual([path, 200, 'gzip']);
-  }
-  limitFiles(1_024);
-  connection.close();
-  expect(await service.stop()).toBe(0);
 });
 
 it.each([
