@@ -8,6 +8,8 @@ export interface InvalidProperty {
   /** Its name in class-validator: `isString`. */
   readonly rule: string;
   readonly message: string;
+  /** The values that a rule of `#platform` accepts: `one of red, blue`. */
+  readonly expected?: string | undefined;
 }
 
 interface ServiceErrorOptions {

@@ -1,5 +1,6 @@
 import { pipeline, Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
+import { MAX_BODY_VALUES } from '../../config/bounds.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { parseJson } from '../../http/body/parse-json.js';
 import { csvRecord } from './csv-text.js';
@@ -87,7 +88,7 @@ export class RowFile {
       for (const text of block.replace(/\n$/, '').split('\n')) {
         line++;
         const json = isArray ? text.replace(/^\s*[[,]/, '').replace(/[\],]\s*$/, '') : text;
-        const read = () => this.objectOf(parseJson(Buffer.from(json)));
+        const read = () => this.objectOf(parseJson(Buffer.from(json), MAX_BODY_VALUES, 'It'));
         if (json.trim()) yield [line, read, json];
       }
     }

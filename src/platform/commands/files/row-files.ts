@@ -12,7 +12,6 @@ import { ServiceError } from '../../errors/service-error.js';
 import { jsonText } from '../../http/response/json-text.js';
 import { ChangesOf } from '../../http/validation/changes-of.js';
 import { toDto } from '../../http/validation/dto-validation.pipe.js';
-import { AS_JSON_NUMBER } from '../../http/validation/property-rules.js';
 import { csvRecord } from './csv-text.js';
 import { type Difference, type Draft, Drafts, type Reject, type UpdatedRow } from './drafts.js';
 import { exportStatement } from './export-statement.js';
@@ -186,7 +185,7 @@ export class RowFiles {
           (rowId ?? undefined) === undefined
             ? ` is required and must be`
             : `: ${jsonText(rowId)} is not`;
-        throw new ServiceError('invalid_request', `${id}${given} an integer.`);
+        throw new ServiceError('invalid_request', `${id}${given} an integer`);
       }
       const known = hasRevision(names) && typeof revision === 'string' ? revision : undefined;
       return { line, values: { ...changes, [id]: rowId }, empty, revision: known };
@@ -335,16 +334,20 @@ export class RowFiles {
 /** Returns why a line is invalid: of CSV with the names and values of the file, of JSON as a request gets it. */
 function reasonOf(error: ServiceError, file: RowFile, values: unknown): string {
   const { message, invalidProperties } = error;
-  const reason = message.replace(/^The request body |\.$/g, '');
-  if (!file.isCsv || invalidProperties.length === 0) return reason;
-  const texts = invalidProperties.map(({ property, message: problem }) => {
+  if (invalidProperties.length === 0) return message;
+  const reasons = invalidProperties.map(({ property, message: reason, expected }) => {
+    if (!file.isCsv) return reason;
     const column = file.columnOf(property);
-    const value = (values as Record<string, unknown>)[property] ?? undefined;
-    if (value === undefined) return problem.replace(property, () => column);
+    const value = (values as Record<string, unknown>)[property];
     const shown = jsonText(typeof value === 'string' ? value.slice(0, MAX_VALUE) : value);
-    return `${column}: ${shown} ${problem.replace(`${property} must be `, 'is not ')}`;
+    // A rule of class-validator has only the sentence.
+    if (expected === undefined)
+      return value === undefined ? `${column}: ${reason}` : `${column} is ${shown}: ${reason}`;
+    if (value === undefined) return `${column} is required and must be ${expected}`;
+    if (value === null) return `${column} must be ${expected}`;
+    return `${column}: ${shown} is not ${expected}`;
   });
-  return texts.join('; ').replaceAll(AS_JSON_NUMBER, '');
+  return reasons.join('; ');
 }
 
 /** Returns the texts of lines in the order of their numbers. */

@@ -23,15 +23,23 @@ const EXACT: ParseOptions = {
  * above. If an object contains a name twice, the last value counts.
  *
  * @param maxValues members and elements in total
+ * @param subject of the message
  * @throws ServiceError malformed_json
  */
-export function parseJson(bytes: Buffer, maxValues = MAX_BODY_VALUES): unknown {
+export function parseJson(
+  bytes: Buffer,
+  maxValues = MAX_BODY_VALUES,
+  subject = 'The request body',
+): unknown {
+  const malformedJson = (problem: string) =>
+    new ServiceError('malformed_json', `${subject} ${problem}.`);
   if (!isUtf8(bytes)) throw malformedJson('is not JSON in UTF-8');
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
     throw malformedJson('begins with a byte order mark');
   }
   const text = bytes.toString('utf8');
-  checkSize(text, maxValues);
+  const excess = findExcess(text, maxValues);
+  if (excess !== undefined) throw malformedJson(excess);
   try {
     return parseExact(text);
   } catch {
@@ -57,10 +65,10 @@ function positionOf(text: string): number {
 }
 
 /**
- * @throws ServiceError malformed_json if the text is nested too deep for the native parser, or has
- *   more values than the limit, because parsing them would take too long
+ * Returns the problem of a text that is nested too deep for the native parser, or has more values than the
+ * limit, because parsing them would take too long.
  */
-function checkSize(text: string, maxValues: number): void {
+function findExcess(text: string, maxValues: number): string | undefined {
   let depth = 0;
   let values = 0;
   let inString = false;
@@ -75,16 +83,15 @@ function checkSize(text: string, maxValues: number): void {
       // A member or an element begins after each comma, and at the start of each container.
       if ((code === 0x2c || (isFirst && !closes)) && ++values > maxValues) {
         const limit = maxValues.toLocaleString('en-US');
-        throw malformedJson(`has more than ${limit} members and elements in total`);
+        return `has more than ${limit} members and elements in total`;
       }
       isFirst = code === 0x7b || code === 0x5b;
       inString = code === 0x22;
       if (closes) depth--;
-      if (isFirst && ++depth > MAX_DEPTH) {
-        throw malformedJson(`is nested deeper than ${MAX_DEPTH} levels`);
-      }
+      if (isFirst && ++depth > MAX_DEPTH) return `is nested deeper than ${MAX_DEPTH} levels`;
     }
   }
+  return undefined;
 }
 
 /**
@@ -105,9 +112,4 @@ export function exactNumber(token: string): number | bigint {
   if (/[1-9]/.test(digits.slice(point))) return NaN;
   // The sum turns -0 into 0.
   return isSafe ? double + 0 : BigInt(sign + digits.slice(0, point).padEnd(point, '0'));
-}
-
-/** Returns the 400 for a body that cannot be parsed. @param problem completes "The request body …" */
-function malformedJson(problem: string): ServiceError {
-  return new ServiceError('malformed_json', `The request body ${problem}.`);
 }

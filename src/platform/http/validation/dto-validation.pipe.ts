@@ -102,11 +102,21 @@ function invalidProperties(error: ValidationError, parentPath: string): InvalidP
     if (nested.length > 0) return nested;
     return [{ property: path, rule: 'isValid', message: `${path} is invalid` }];
   }
-  const accepted = text.replace(EACH, '').replace(`${property} `, '');
-  const subject = text.startsWith(EACH) ? `each item of ${path}` : path;
-  const isMissing = error.value === undefined;
-  const message = isMissing ? `${path} is required and ${accepted}` : `${subject} ${accepted}`;
-  return [{ property: path, rule, message }];
+  const message = messageOf(text, property, path, error.value === undefined);
+  const { expected } = (error.contexts?.[rule] ?? {}) as { expected?: string };
+  return [{ property: path, rule, message, expected }];
+}
+
+/** Returns the message of class-validator with the path of the property, and for a missing one. */
+function messageOf(text: string, property: string, path: string, isMissing: boolean): string {
+  const isEach = text.startsWith(EACH);
+  const sentence = isEach ? text.slice(EACH.length) : text;
+  // Every message of class-validator begins with the property.
+  const predicate = sentence.startsWith(`${property} `)
+    ? sentence.slice(property.length + 1)
+    : sentence;
+  if (isMissing) return `${path} is required and ${predicate}`;
+  return `${isEach ? `each item of ${path}` : path} ${predicate}`;
 }
 
 /** Orders the errors of an object by its properties: class-validator lists inherited ones last. */

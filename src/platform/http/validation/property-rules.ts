@@ -14,15 +14,14 @@ const toBigInt = ({ value }: TransformFnParams): unknown =>
 const toInteger = ({ value }: TransformFnParams): unknown =>
   typeof value === 'string' && CANONICAL_DECIMAL.test(value) ? Number(value) : value;
 
-/** Stands in messages about JSON, not in those about cells of CSV. */
-export const AS_JSON_NUMBER = ', as a JSON number and not as a string';
+const INT64_RANGE = `an integer from ${INT64_MIN} to ${INT64_MAX}`;
 
 /** Accepts a JSON number whose value is an integer in int64. The DTO holds it as a bigint. */
 export function IsInt64(): PropertyDecorator {
   return applyDecorators(
     ApiProperty({ type: 'integer', format: 'int64' }),
     Transform(toBigInt, { toClassOnly: true }),
-    rule('isInt64', isInt64, `an integer from ${INT64_MIN} to ${INT64_MAX}${AS_JSON_NUMBER}`),
+    rule('isInt64', isInt64, INT64_RANGE, ', as a JSON number and not as a string'),
   );
 }
 
@@ -39,8 +38,9 @@ export function IsIntegerParameter(minimum: number, maximum: number): PropertyDe
 
 /** Accepts one of the given strings. */
 export function IsOneOf(values: readonly string[]): PropertyDecorator {
-  const message = mustBe(`one of ${values.join(', ')}`);
-  return applyDecorators(ApiProperty({ enum: [...values] }), IsIn(values, { message }));
+  const expected = `one of ${values.join(', ')}`;
+  const isOne = IsIn(values, { message: mustBe(expected), context: { expected } });
+  return applyDecorators(ApiProperty({ enum: [...values] }), isOne);
 }
 
 /** White space as in Unicode or in ECMAScript. They differ in U+0085 and U+FEFF. */
@@ -79,12 +79,15 @@ function hasLength(text: string, min: number, max: number): boolean {
   return text.length <= max * 2 && [...text].length >= min && [...text].length <= max;
 }
 
+/** @param inJson is added to the message of a request. A file has other notations */
 function rule(
   name: string,
   validate: (value: unknown) => boolean,
   expected: string,
+  inJson = '',
 ): PropertyDecorator {
-  return ValidateBy({ name, validator: { validate, defaultMessage: mustBe(expected) } });
+  const validator = { validate, defaultMessage: mustBe(expected + inJson) };
+  return ValidateBy({ name, validator }, { context: { expected } });
 }
 
 /** Returns the message of a rule. The value is an array if a query parameter is given twice. */

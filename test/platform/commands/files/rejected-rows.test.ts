@@ -209,7 +209,7 @@ test('a value that the column cannot store is reported with the lines that break
   const { code, stderr } = await importText('code,row\na,70000\nb,x\nc,1\n');
   expect(code).toBe(1);
   expect(stderr).toMatch(
-    /Invalid lines: 2 of 3\nline 2: the database rejects it \(22003: [^\n]+\)\nline 3: row: "x" is not an integer[^\n]*\n$/,
+    /Invalid lines: 2 of 3\nline 2: the database rejects it \(22003: [^\n]+\)\nline 3: row is "x": row must be an integer number\n$/,
   );
 });
 
