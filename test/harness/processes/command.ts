@@ -43,11 +43,15 @@ export class Result {
 
 /** Runs commands as an operator does. */
 export class Cli {
-  /** @param features of the application, in addition to the store of the tests, or to the team's (`app`) */
+  /**
+   * @param features of the application, in addition to the store of the tests, or to the team's (`app`)
+   * @param host that runs the commands, instead of that of this worker
+   */
   constructor(
     readonly env: Environment = {},
     private readonly options: { app?: true; features?: readonly string[] } = {},
     readonly program = PROGRAM,
+    private readonly host?: { readonly port: number },
   ) {}
 
   /** @param database may be created later, by a hook */
@@ -75,9 +79,9 @@ export class Cli {
       : resultOf(this.start(...args));
   }
 
-  /** Runs a command that starts no server in the host of this worker, which has loaded the code. */
+  /** Runs a command that starts no server in a host, which has loaded the code. */
   async runInHost(...args: string[]): Promise<Result> {
-    const host = connectToHost();
+    const host = connectToHost(this.host?.port);
     const env = { ...inheritedEnvironment(), ...PATIENT, ...this.env };
     const start = { app: false, features: [], ...this.options, command: args, env };
     host.write(`${JSON.stringify(start)}\n`);

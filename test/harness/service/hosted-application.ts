@@ -20,11 +20,15 @@ interface HostMessage {
   metrics?: string;
 }
 
-/** Connects to the host of this worker (service-host.mjs). */
-export function connectToHost(): Socket {
+/** Connects to the host of this worker (service-host.ts), or to that with the port. */
+export function connectToHost(port = portOfHost()): Socket {
+  return connect(port, '127.0.0.1');
+}
+
+function portOfHost(): number {
   const hosts = JSON.parse(process.env['TEST_HOST_PORTS'] ?? '[]') as number[];
   const worker = Number(process.env['JEST_WORKER_ID'] ?? 1) - 1;
-  return connect(hosts[worker % hosts.length] ?? 0, '127.0.0.1');
+  return hosts[worker % hosts.length] ?? 0;
 }
 
 export class HostedApplication {

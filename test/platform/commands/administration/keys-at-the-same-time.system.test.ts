@@ -1,8 +1,9 @@
-// Commands that change the same keys at the same time. Each runs in a process of its own.
+// Commands that change the same keys at the same time. Each of them runs in a host of its own.
 import { createKey, createOwner } from '../../../harness/database/factories.js';
 import { useDatabase } from '../../../harness/database/database.js';
 import { holdAfter, untilSessionsWait } from '../../../harness/database/database-lock.js';
-import { Cli, resultOf } from '../../../harness/processes/command.js';
+import { Cli, PROGRAM } from '../../../harness/processes/command.js';
+import { CommandHost } from '../../../harness/processes/command-host.js';
 
 const HOLD_OWNER = `SELECT FROM owners WHERE name = 'acme' FOR UPDATE`;
 const REVOKE_FIRST = 'UPDATE api_keys SET revoked_at = now() WHERE id = 1';
@@ -11,6 +12,12 @@ const issueNew = (plan: string) => ['keys', 'issue', '--owner', 'acme', '--plan'
 
 const database = useDatabase();
 const cli = Cli.on(database);
+
+let hosts: CommandHost[] = [];
+beforeAll(async () => {
+  hosts = await Promise.all([CommandHost.start(), CommandHost.start(), CommandHost.start()]);
+});
+afterAll(() => Promise.all(hosts.map((host) => host.stop())));
 
 beforeEach(() => database.query('TRUNCATE api_keys, owners, operator_actions RESTART IDENTITY'));
 
@@ -23,11 +30,11 @@ async function createKeys(count: number): Promise<void> {
 
 /** Runs commands that wait in this order until the transaction of a statement ends. */
 async function runDuring(statement: string, ...commands: string[][]) {
-  const patient = new Cli({ ...cli.env, DATABASE_LOCK_TIMEOUT_SECONDS: '60' });
+  const env = { ...cli.env, DATABASE_LOCK_TIMEOUT_SECONDS: '60' };
   const lock = await holdAfter(database, statement);
   const results = [];
-  for (const command of commands) {
-    results.push(resultOf(patient.start(...command)));
+  for (const [index, command] of commands.entries()) {
+    results.push(new Cli(env, {}, PROGRAM, hosts[index]).run(...command));
     await untilSessionsWait(database, results.length);
   }
   await lock.release();
