@@ -7,6 +7,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { listFiles } from '../../scripts/build.mjs';
 import { readProjectFile } from '../harness/stack/compose-file.js';
+import { SCHEMA, useDatabase } from '../harness/database/database.js';
 import { resultOf } from '../harness/processes/command.js';
 import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { missingSources } from '../harness/run/source-maps.js';
@@ -40,6 +41,7 @@ class NotesController {
 export class AppModule {}
 `;
 
+const database = useDatabase(SCHEMA);
 let project: ProjectCopy | undefined;
 let service: ChildProcess | undefined;
 
@@ -69,7 +71,7 @@ test('npm run cli and npx pets › need no earlier build and no scripts of npm b
 
 test('npm run cli › writes nothing if the build is current, and builds again if it is older than the sources', () => {
   project = new ProjectCopy();
-  project.build();
+  project.addBuild();
   const filesOf = (folder: string) =>
     listFiles(folder).map((name) => `${name} ${fs.statSync(join(folder, name)).mtimeMs}`);
   const run = () => {
@@ -105,7 +107,7 @@ test('npm run cli › writes nothing if the build is current, and builds again i
 
 test('scripts/build.mjs › repeats what a virus scanner prevents on Windows, and removes what interrupted builds left', () => {
   project = new ProjectCopy();
-  project.build();
+  project.addBuild();
   const built = listFiles(project.path('dist')).sort();
   const ended = spawnSync(process.execPath, ['--version']).pid;
   const left = [`dist/main.js.${ended}`, `.dist-${ended}-Ab12Cd/main.js`, '.dist-Ab12Cd/main.js'];
@@ -147,7 +149,7 @@ function replaceByAnOldFile(path: string): void {
 
 test('npm start, npm run cli and npm run openapi › build again after a change of the source, in a folder with letters outside of ASCII and characters of patterns, and stacks contain the lines of the sources', async () => {
   project = new ProjectCopy('ünï (cödé) [1] {a} ! + 😀');
-  project.build();
+  project.addBuild();
   fs.writeFileSync(project.path('dist/removed.js'), '');
   const file = project.path('src/product.ts');
   const lines = [
@@ -319,8 +321,8 @@ function brokenSourceMaps(project: ProjectCopy): string[] {
 }
 
 /** Starts the service, which `afterEach` stops. Returns what `linesOf` returns. */
-function start({ folder, dataDir }: ProjectCopy, command: string, ...args: string[]) {
-  const settings = { PORT: '0', METRICS_PORT: '', DATA_DIR: join(dataDir, 'data') };
+function start({ folder }: ProjectCopy, command: string, ...args: string[]) {
+  const settings = { PORT: '0', METRICS_PORT: '', DATABASE_URL: database.url };
   const env = { ...inheritedEnvironment(), ...settings };
   const child = spawn(command, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], env });
   child.stderr.pipe(process.stderr);

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 const ROOT = resolve(__dirname, '../../..');
@@ -11,12 +10,9 @@ const COPIED =
 export class ProjectCopy {
   readonly folder: string;
   private readonly parent: string;
-  /** For DATA_DIR. The embedded server runs as another user, who must reach this folder. */
-  readonly dataDir = mkdtempSync(join(tmpdir(), 'project-data-'));
 
   /** @param name of the folder, or a path of folders */
   constructor(name = 'copy') {
-    chmodSync(this.dataDir, 0o755);
     const reports = join(ROOT, 'reports');
     mkdirSync(reports, { recursive: true });
     this.parent = mkdtempSync(join(reports, 'project-'));
@@ -31,14 +27,13 @@ export class ProjectCopy {
     return join(this.folder, name);
   }
 
-  /** Builds it, as `npm start` does. */
-  build(): void {
-    execFileSync(process.execPath, [this.path('scripts/build.mjs')]);
+  /** Gives it the build of the project, which is built once. It must have the same sources. */
+  addBuild(): void {
+    execFileSync(process.execPath, [join(ROOT, 'scripts/build.mjs')]);
+    cpSync(join(ROOT, 'dist'), this.path('dist'), { recursive: true });
   }
 
   remove(): void {
-    for (const folder of [this.parent, this.dataDir]) {
-      rmSync(folder, { recursive: true, force: true });
-    }
+    rmSync(this.parent, { recursive: true, force: true });
   }
 }
