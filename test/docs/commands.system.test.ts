@@ -85,7 +85,7 @@ const NOT_RUN: Record<string, [page: string, start: string][]> = {
     ['docs/database.md', '# As a superuser of PostgreSQL'],
     ['docs/operations.md', 'useradd --system pets-backup'],
   ],
-  '.ci/run runs it, with layers in memory over the folders that it writes to': [
+  '.ci/run --nightly runs it, with layers in memory over the folders that it writes to': [
     ['deploy/systemd/README.md', 'useradd --system --create-home --shell /bin/bash pets-build'],
     ['deploy/systemd/README.md', 'su --login pets-build'],
     ['deploy/systemd/README.md', INSTALL_COMMAND],
@@ -160,9 +160,11 @@ afterEach(async () => {
     const repository = join(folder, 'repository');
     createRepository(repository);
     const npm = execFileSync('sh', ['-c', 'command -v npm'], { encoding: 'utf8' }).trim();
-    // .ci/run runs `npm ci`.
+    // .ci/run runs `npm ci`, and test/scripts tries the build of a new checkout.
+    execFileSync(process.execPath, [join(ROOT, 'scripts/build.mjs')]);
+    const install = `ln -s ${PACKAGES} node_modules && exec cp -r ${join(ROOT, 'dist')} .`;
     const PATH = pathWith({
-      npm: `[ "$1" = ci ] && exec ln -s ${PACKAGES} node_modules\nexec ${npm} "$@"`,
+      npm: `[ "$1" = ci ] && ${install}\nexec ${npm} "$@"`,
       pets: `exec node ${folder}/store/dist/cli/main.js "$@"`,
     });
     const shell = openShell(folder, { ...inheritedEnvironment(), PATH }, true);
