@@ -76,7 +76,7 @@ export class BodyGuard implements CanActivate, OnModuleInit {
   }
 
   /** @throws ServiceError unsupported_media_type, payload_too_large, malformed_json, invalid_request or service_unavailable */
-  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+  async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = requestOf(context);
     // Earlier guards may wait. If the connection has closed meanwhile, its events are not emitted again.
     if (request.socket.destroyed) throw new ServiceError('invalid_request', CLOSED_EARLY);
