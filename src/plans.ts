@@ -1,4 +1,4 @@
-import type { PlanTable } from './platform/config/plans.js';
+import type { PlanTable } from './platform/config/plan-limits.js';
 
 /**
  * The plans of the store, with the most requests of an owner per minute and per day. null: each owner has

@@ -11,7 +11,7 @@ import {
   Unique,
   VirtualColumn,
 } from 'typeorm';
-import type { Access } from '../config/plans.js';
+import type { Access } from '../config/plan-limits.js';
 import { Owner } from './owner.entity.js';
 
 /** An API key. Only its hash is stored. Rows are never deleted. */

@@ -1,4 +1,4 @@
-import type { PlanTable } from './plans.js';
+import type { PlanTable } from './plan-limits.js';
 
 /** The names and the folders of the product. */
 export interface Product {

@@ -1,7 +1,7 @@
 import { type DynamicModule, Global, Module, type Type } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Clock, SYSTEM_CLOCK } from '../config/clock.js';
-import { Plans } from '../config/plans.js';
+import { Plans } from '../config/plan-limits.js';
 import type { StoreOptions } from '../config/product.js';
 import { Settings } from '../config/settings.js';
 import { DatabaseLocation, locateDatabase } from '../database/database-location.js';

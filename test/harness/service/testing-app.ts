@@ -3,7 +3,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test, type TestingModuleBuilder } from '@nestjs/testing';
 import { createApp } from '../../../src/platform/process/app.js';
 import { SYSTEM_CLOCK } from '../../../src/platform/config/clock.js';
-import type { PlanTable } from '../../../src/platform/config/plans.js';
+import type { PlanTable } from '../../../src/platform/config/plan-limits.js';
 import { Settings } from '../../../src/platform/config/settings.js';
 import { locateDatabase } from '../../../src/platform/database/database-location.js';
 import { createLogger } from '../../../src/platform/logging/logger.js';

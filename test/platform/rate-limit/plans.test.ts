@@ -4,7 +4,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { AdministrationModule, KeyAdministration } from '#platform';
 import { OwnerAdministration } from '../../../src/platform/access/administration/owner-administration.js';
 import { PLANS } from '../../../src/plans.js';
-import type { PlanLimits } from '../../../src/platform/config/plans.js';
+import type { PlanLimits } from '../../../src/platform/config/plan-limits.js';
 import { ApiClient } from '../../harness/http/client.js';
 import { useDatabase } from '../../harness/database/database.js';
 import { createKey, createOwner, type TestOwner } from '../../harness/database/factories.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager, type FindOptionsWhere, IsNull } from 'typeorm';
 import { DAY_MS } from '../../config/clock.js';
-import { type Access, Plans, type StoredPlan } from '../../config/plans.js';
+import { type Access, Plans, type StoredPlan } from '../../config/plan-limits.js';
 import { Settings } from '../../config/settings.js';
 import { ApiKey, KeySecret } from '../api-key.entity.js';
 import { hashKey, keyHint, KeyMaker } from '../key-format.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager, IsNull } from 'typeorm';
-import { Plans, type StoredPlan } from '../../config/plans.js';
+import { Plans, type StoredPlan } from '../../config/plan-limits.js';
 import { ApiKey } from '../api-key.entity.js';
 import { Owner } from '../owner.entity.js';
 import { recordAction } from './operator-actions.repository.js';

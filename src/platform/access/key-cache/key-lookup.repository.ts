@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type Access, Plans } from '../../config/plans.js';
+import { type Access, Plans } from '../../config/plan-limits.js';
 import { PipelinedStatements } from '../../database/pipelining/pipelined-statements.js';
 import type { KeyState } from '../../http/request/caller.js';
 

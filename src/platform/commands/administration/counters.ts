@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DAY_MS } from '../../config/clock.js';
-import { Plans, type PlanLimits, type StoredPlan } from '../../config/plans.js';
+import { Plans, type PlanLimits, type StoredPlan } from '../../config/plan-limits.js';
 import { Settings } from '../../config/settings.js';
 import { type BudgetKey, ownerBudget } from '../../rate-limit/limit-storage.js';
 import { RedisFailure } from '../../rate-limit/redis/circuit.js';

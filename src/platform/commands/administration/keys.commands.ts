@@ -10,7 +10,7 @@ import type { ApiKey } from '../../access/api-key.entity.js';
 import { countUpTo, YES_OPTION } from '../arguments.js';
 import { Command } from '../command.decorator.js';
 import { Terminal } from '../terminal.js';
-import { ACCESSES, Plans } from '../../config/plans.js';
+import { ACCESSES, Plans } from '../../config/plan-limits.js';
 import type { Product } from '../../config/product.js';
 import { Settings } from '../../config/settings.js';
 import type { RateLimitDecision } from '../../rate-limit/limit-storage.js';

@@ -7,7 +7,7 @@ import {
   MAX_CUSTOM_LIMIT,
   type PlanTable,
   type StoredPlan,
-} from '../../config/plans.js';
+} from '../../config/plan-limits.js';
 import type { Product } from '../../config/product.js';
 
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;

@@ -4,7 +4,7 @@ import type { Owner } from '../../access/owner.entity.js';
 import { YES_OPTION } from '../arguments.js';
 import { Command } from '../command.decorator.js';
 import { Terminal } from '../terminal.js';
-import { Plans } from '../../config/plans.js';
+import { Plans } from '../../config/plan-limits.js';
 import type { QuotaState, RateLimitDecision } from '../../rate-limit/limit-storage.js';
 import { Counters } from './counters.js';
 import { csvOption, csvText } from './csv.js';

@@ -13,7 +13,7 @@ import {
 import { dump } from 'js-yaml';
 import { MAX_BODY_BYTES, MAX_BODY_VALUES } from '../../config/bounds.js';
 import { Clock } from '../../config/clock.js';
-import { Plans } from '../../config/plans.js';
+import { Plans } from '../../config/plan-limits.js';
 import type { Product } from '../../config/product.js';
 import { Settings } from '../../config/settings.js';
 import {

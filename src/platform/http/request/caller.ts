@@ -1,4 +1,4 @@
-import type { Access, PlanLimits } from '../../config/plans.js';
+import type { Access, PlanLimits } from '../../config/plan-limits.js';
 
 /** Who sends a request: an API key and its owner. */
 export interface Caller {
