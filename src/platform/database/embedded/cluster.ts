@@ -181,7 +181,10 @@ export class Server {
       // With -w, pg_ctl would also wait for a server that another process starts in the meantime.
       await this.control('stop', '-m', 'fast', '-W');
     } catch {
-      return;
+      // pg_ctl, which sends this signal, may not run: the system can allow no further process.
+      const pid = Number.parseInt(running, 10);
+      if (isWindows || !this.isOurs(pid, programOf(pid))) return;
+      process.kill(pid, 'SIGINT');
     }
     const limitMs = performance.now() + STOP_LIMIT_MS;
     while (this.lockedBy() === running && performance.now() < limitMs) await sleep(POLL_MS);

@@ -1,9 +1,10 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { PRODUCT } from '../../../../src/product.js';
 import {
+  asRoot,
   copyOfBuild,
   EmbeddedUser,
   endUsers,
@@ -106,6 +107,17 @@ ofLinux('starting the embedded database (Linux only)', () => {
     const service = new EmbeddedUser(dataDir, 'service');
     const { host } = (await service.opened()).connection;
     expect(host).toMatch(/^\/proc\/self\/fd\/\d+$/);
+    await service.close();
+    expect(processesOf(dataDir)).toEqual([]);
+  });
+
+  test('the server stops although the system allows no further process', async () => {
+    const dataDir = join(makeFolder(0o777), 'new');
+    // The limit of processes does not apply to root.
+    const user = asRoot ? { uid: 65_534, gid: 65_534 } : {};
+    const service = new EmbeddedUser(dataDir, 'service', user);
+    await service.opened();
+    execFileSync('prlimit', ['--pid', String(service.process.pid), '--nproc=1:1'], user);
     await service.close();
     expect(processesOf(dataDir)).toEqual([]);
   });
