@@ -2,7 +2,7 @@ import { IsInt } from 'class-validator';
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
 import { IsOptionalMember, IsText } from '#platform';
 
-@Entity('drafts')
+@Entity('staged')
 export class Letter {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
   id!: bigint;

@@ -34,6 +34,8 @@ export class RejectedLines extends Error {
  * Runs a statement for a range of lines, in the open transaction. If the database rejects a value, halves
  * the range until it knows the lines.
  *
+ * The search stores the accepted lines. So the caller must not catch RejectedLines and commit.
+ *
  * @param nameOf returns the name that a column of the table has in the file
  * @param store runs the statement for the lines from one number to another
  * @throws RejectedLines

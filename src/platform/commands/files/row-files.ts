@@ -13,7 +13,13 @@ import { jsonText } from '../../http/response/json-text.js';
 import { ChangesOf } from '../../http/validation/changes-of.js';
 import { toDto } from '../../http/validation/dto-validation.pipe.js';
 import { csvRecord } from './csv-text.js';
-import { type Difference, type Draft, Drafts, type Reject, type UpdatedRow } from './drafts.js';
+import {
+  type Difference,
+  type StagedRow,
+  StagedRows,
+  type Reject,
+  type UpdatedRow,
+} from './staged-rows.js';
 import { exportStatement } from './export-statement.js';
 import { isMisread, UnreadableLine } from './file-text.js';
 import type { ExportOptions, ImportOptions, UpdateOptions } from './file-options.js';
@@ -72,8 +78,10 @@ export class RowFiles {
     const metadata = this.dataSource.getMetadata(entity);
     return this.dataSource.transaction(async (manager) => {
       const names = properties.map((property) => property.name);
-      const drafts = new Drafts(manager, metadata, names, (property) => file.columnOf(property));
-      await drafts.create();
+      const staged = new StagedRows(manager, metadata, names, (property) =>
+        file.columnOf(property),
+      );
+      await staged.create();
       const content = createHash('sha256');
       const defaults = metadata.columns
         .filter((column) => column.isNullable && column.default !== undefined)
@@ -86,18 +94,18 @@ export class RowFiles {
         rejects === undefined
           ? undefined
           : (line, reason, text) => rejected.push([line, file.withReason(text, reason)]);
-      const toDraft = async (line: number, read: unknown, text: string): Promise<Draft> => {
+      const toStagedRow = async (line: number, read: unknown, text: string): Promise<StagedRow> => {
         const { values, empty } = withoutNulls(read, nullable);
         const nulls = Object.fromEntries(empty.map((property) => [property, null]));
-        const draft = { line, values: { ...(await toDto(dto, values)), ...nulls }, empty };
-        return reject ? { ...draft, text } : draft;
+        const row = { line, values: { ...(await toDto(dto, values)), ...nulls }, empty };
+        return reject ? { ...row, text } : row;
       };
       const total = await this.readValid(file, 'added', {
-        toDraft,
+        toStagedRow,
         reject,
         keep: (batch) => {
           for (const { values } of batch) content.update(canonical(values, names, defaults));
-          return drafts.add(batch, reject);
+          return staged.add(batch, reject);
         },
       });
       const countValid = () => {
@@ -108,7 +116,7 @@ export class RowFiles {
       const checked = countValid();
       const hash = content.digest();
       if (!again) await this.requireNew(manager, name, hash);
-      const insert = () => accepted('added', checked, drafts.insert(reject));
+      const insert = () => accepted('added', checked, staged.insert(reject));
       const added = dryRun ? undefined : await insert();
       const valid = countValid();
       const sha256 = hash.toString('hex');
@@ -176,7 +184,7 @@ export class RowFiles {
     const file = new RowFile(path, columns, { ...fileOptions(options), emptyIsNull: true });
     const nullable = properties.filter(({ name }) => isNullable(entity, name));
     const Changes = ChangesOf(dto);
-    const toDraft = async (line: number, values: unknown): Promise<Draft> => {
+    const toStagedRow = async (line: number, values: unknown): Promise<StagedRow> => {
       const { values: given, empty } = withoutNulls(values, nullable);
       const changes = await toDto(Changes, given);
       const { [id]: rowId, [REVISION]: revision } = given as Record<string, unknown>;
@@ -191,17 +199,19 @@ export class RowFiles {
       return { line, values: { ...changes, [id]: rowId }, empty, revision: known };
     };
     return this.dataSource.transaction(async (manager) => {
-      const drafts = new Drafts(manager, metadata, names, (property) => file.columnOf(property));
-      await drafts.create();
+      const staged = new StagedRows(manager, metadata, names, (property) =>
+        file.columnOf(property),
+      );
+      await staged.create();
       const total = await this.readValid(file, 'changed', {
-        toDraft,
-        keep: (batch) => drafts.add(batch),
-        check: () => drafts.invalidUpdates(MAX_REPORTED),
+        toStagedRow,
+        keep: (batch) => staged.add(batch),
+        check: () => staged.invalidUpdates(MAX_REPORTED),
       });
       if (total === 0) throw new Error(`Nothing was changed. There are no ${name} in the input.`);
-      const missing = await drafts.missing(MAX_REPORTED);
+      const missing = await staged.missing(MAX_REPORTED);
       const findChanges = async () => {
-        const found = await drafts.differences(MAX_CHANGED);
+        const found = await staged.differences(MAX_CHANGED);
         if (found.total > MAX_CHANGED) {
           const problem = `The file changes ${found.total} ${name}, and one command changes at most ${MAX_CHANGED}`;
           throw new Error(`Nothing was changed. ${problem}. Split the file.`);
@@ -213,9 +223,9 @@ export class RowFiles {
       if (!dryRun && found.length > 0) {
         await this.terminal.confirmChanges(name, found, { ...(yes && { yes }) }, misread(found));
         const updated = await withShortLocks(manager, async () => {
-          await drafts.lockDifferent();
+          await staged.lockDifferent();
           found = await findChanges();
-          return accepted('changed', total, drafts.update());
+          return accepted('changed', total, staged.update());
         });
         if (former !== undefined) await writeFormer(former, updated);
         await this.audit.record(`${name} update`, { ids: updated.map(({ id }) => id) });
@@ -264,13 +274,13 @@ export class RowFiles {
     file: RowFile,
     effect: 'added' | 'changed',
     {
-      toDraft,
+      toStagedRow,
       keep,
       check,
       reject,
     }: {
-      toDraft: (line: number, values: unknown, text: string) => Promise<Draft>;
-      keep: (batch: readonly Draft[]) => Promise<void>;
+      toStagedRow: (line: number, values: unknown, text: string) => Promise<StagedRow>;
+      keep: (batch: readonly StagedRow[]) => Promise<void>;
       check?: () => Promise<{ lines: InvalidLine[]; total: number }>;
       reject?: Reject | undefined;
     },
@@ -278,7 +288,7 @@ export class RowFiles {
     let lines = 0;
     let invalid = 0;
     const reports: InvalidLine[] = [];
-    let batch: Draft[] = [];
+    let batch: StagedRow[] = [];
     const keepBatch = async () => {
       const kept = batch;
       batch = [];
@@ -294,7 +304,7 @@ export class RowFiles {
         let values: unknown;
         try {
           values = read();
-          batch.push(await toDraft(line, values, text));
+          batch.push(await toStagedRow(line, values, text));
         } catch (error) {
           if (!(error instanceof ServiceError)) throw error;
           const reason = reasonOf(error, file, values);

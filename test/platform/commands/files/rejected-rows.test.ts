@@ -7,7 +7,7 @@ import { Cli } from '../../../harness/processes/command.js';
 // A feature whose table and columns the database checks, and have names of the platform's SQL (features/letters.ts).
 const LETTERS = join(__dirname, '../../../../reports/product/test/harness/features/letters.js');
 const TABLE = `
-  CREATE TABLE drafts (
+  CREATE TABLE staged (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     the_code text NOT NULL CONSTRAINT letters_code_key UNIQUE DEFERRABLE INITIALLY DEFERRED,
     mood text DEFAULT 'calm' CONSTRAINT letters_mood_check CHECK (mood <> 'angry'),
@@ -22,7 +22,7 @@ beforeAll(async () => {
   await database.query(TABLE);
   cli = new Cli({ DATABASE_URL: database.url }, { features: [LETTERS] });
 });
-beforeEach(() => database.query('TRUNCATE drafts, operator_actions RESTART IDENTITY'));
+beforeEach(() => database.query('TRUNCATE staged, operator_actions RESTART IDENTITY'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 function file(text: string, format = 'csv'): string {
@@ -32,9 +32,9 @@ function file(text: string, format = 'csv'): string {
 }
 const importText = (text: string, format?: string) =>
   cli.run('letters', 'import', file(text, format), '--json');
-const stored = () => database.query('SELECT the_code AS code, mood, "row" FROM drafts ORDER BY id');
+const stored = () => database.query('SELECT the_code AS code, mood, "row" FROM staged ORDER BY id');
 
-test('an entity whose table is `drafts` is imported, exported and updated', async () => {
+test('an entity whose table is `staged` is imported, exported and updated', async () => {
   expect(await importText('code,row\na,1\nb,\n')).toMatchObject({ code: 0, json: { added: 2 } });
   for (const format of ['csv', 'ndjson', 'json']) {
     const { stdout } = await cli.run('letters', 'export', '--ids', '--format', format);
@@ -61,7 +61,7 @@ test.each([
     ];
     expect(await stored()).toEqual(rows);
     const { stdout } = await cli.run('letters', 'export', '--format', format);
-    await database.query('TRUNCATE drafts, operator_actions');
+    await database.query('TRUNCATE staged, operator_actions');
     expect(await importText(stdout, format)).toMatchObject({ code: 0 });
     expect(await stored()).toEqual(rows);
     // The same row without the null is another one.
@@ -185,7 +185,7 @@ describe('--skip-invalid --rejects', () => {
     await database.query(`
       CREATE FUNCTION at_most_two() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         IF (SELECT count(*) FROM added) > 2 THEN RAISE 'too many'; END IF; RETURN NULL; END $$;
-      CREATE TRIGGER at_most_two AFTER INSERT ON drafts REFERENCING NEW TABLE AS added
+      CREATE TRIGGER at_most_two AFTER INSERT ON staged REFERENCING NEW TABLE AS added
         FOR EACH STATEMENT EXECUTE FUNCTION at_most_two()`);
     try {
       const path = file('code\na\nb\nc\nd\ne\n');
@@ -225,9 +225,9 @@ test('an update that violates a constraint changes nothing, and reports the line
 });
 
 test('an error that no line causes is not reported for a line', async () => {
-  await database.query('ALTER TABLE drafts RENAME COLUMN mood TO other');
+  await database.query('ALTER TABLE staged RENAME COLUMN mood TO other');
   const { stderr } = await importText('code\na\n');
-  await database.query('ALTER TABLE drafts RENAME COLUMN other TO mood');
+  await database.query('ALTER TABLE staged RENAME COLUMN other TO mood');
   expect(stderr).toMatch(/\n42703: [^\n]+\n$/);
 });
 

@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
 import { StoreDataSource } from '../../../../src/platform/database/pipelining/store-data-source.js';
-import { Drafts } from '../../../../src/platform/commands/files/drafts.js';
+import { StagedRows } from '../../../../src/platform/commands/files/staged-rows.js';
 import { closeBeforeDatabases, useDatabase } from '../../../harness/database/database.js';
 
 @Entity('test_notes')
@@ -14,7 +14,7 @@ class Note {
 
 const database = useDatabase();
 
-test('drafts are added in their order, wherever the temporary table has them', async () => {
+test('staged rows are added in their order, wherever the temporary table has them', async () => {
   await database.query(
     'CREATE TABLE test_notes (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, text text NOT NULL)',
   );
@@ -27,14 +27,14 @@ test('drafts are added in their order, wherever the temporary table has them', a
   await store.initialize();
   closeBeforeDatabases(() => store.destroy());
   await store.transaction(async (manager) => {
-    const drafts = new Drafts(manager, store.getMetadata(Note), ['text']);
-    await drafts.create();
-    const draft = (line: number, text: string) => ({ line, values: { text }, empty: [] });
-    await drafts.add([draft(2, 'a'), draft(3, 'b')]);
-    await drafts.add([draft(5, 'c')]);
+    const staged = new StagedRows(manager, store.getMetadata(Note), ['text']);
+    await staged.create();
+    const row = (line: number, text: string) => ({ line, values: { text }, empty: [] });
+    await staged.add([row(2, 'a'), row(3, 'b')]);
+    await staged.add([row(5, 'c')]);
     // A changed row is stored behind the others.
-    await manager.query(`UPDATE "#drafts" SET text = 'A' WHERE text = 'a'`);
-    await drafts.insert();
+    await manager.query(`UPDATE "#staged" SET text = 'A' WHERE text = 'a'`);
+    await staged.insert();
   });
   const rows = await database.query('SELECT text FROM test_notes ORDER BY id');
   expect(rows).toEqual([{ text: 'A' }, { text: 'b' }, { text: 'c' }]);

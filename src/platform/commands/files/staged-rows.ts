@@ -9,13 +9,13 @@ import { inAcceptedLines, type InvalidLine, storeAccepted } from './rejected-lin
 import { hasRevision, REVISION, revisionOf } from './revision.js';
 
 /** The temporary table. It hides a table of an entity with the same name. */
-const DRAFTS = '"#drafts"';
+const STAGED = '"#staged"';
 
 /** How many rows were added, and the range of their ids. */
 export type AddedRows = Record<'added' | 'firstId' | 'lastId', bigint | null>;
 
 /** A row of a file. */
-export interface Draft {
+export interface StagedRow {
   /** The number of its line. */
   readonly line: number;
   readonly values: object;
@@ -30,7 +30,7 @@ export interface Draft {
 /** Gets a line that is not stored, with the reason, and as the file has it. */
 export type Reject = (line: number, reason: string, text: string) => void;
 
-/** A row that the drafts differ from. */
+/** A row that the staged rows differ from. */
 export interface Difference extends RowChange {
   /** Whether the row has been changed since the export. */
   readonly isStale: boolean;
@@ -47,7 +47,7 @@ export interface UpdatedRow {
  * The rows of a file in a temporary table, which only the open transaction sees, until all are known to
  * be valid. In the table of the entity, lists would have to skip the uncommitted rows.
  */
-export class Drafts {
+export class StagedRows {
   private readonly columns: EntityMetadata['columns'];
   private readonly id: string;
   private readonly table: string;
@@ -72,7 +72,7 @@ export class Drafts {
   async create(): Promise<void> {
     await queryRows(
       this.manager,
-      `CREATE TEMP TABLE ${DRAFTS} ON COMMIT DROP AS
+      `CREATE TEMP TABLE ${STAGED} ON COMMIT DROP AS
        SELECT 0::bigint AS "#", NULL::text[] AS "#empty", NULL::text AS "#revision", NULL::text AS "#text", ${this.names()} FROM ${this.table} WITH NO DATA`,
     );
   }
@@ -81,22 +81,22 @@ export class Drafts {
    * @param reject gets the lines with values that a column cannot store
    * @throws RejectedLines with these, without `reject`
    */
-  async add(drafts: readonly Draft[], reject?: Reject): Promise<void> {
-    const first = drafts[0];
-    const last = drafts.at(-1);
+  async add(rows: readonly StagedRow[], reject?: Reject): Promise<void> {
+    const first = rows[0];
+    const last = rows.at(-1);
     if (!first || !last) return;
     this.lastLine = last.line;
     const range = [first.line, last.line] as const;
     const addRange = (from: number, to: number) =>
-      this.addEach(drafts.filter(({ line }) => from <= line && line <= to));
+      this.addEach(rows.filter(({ line }) => from <= line && line <= to));
     if (!reject) return inAcceptedLines(this.manager, this.nameOf, range, addRange);
     const { rejected } = await storeAccepted(this.manager, this.nameOf, range, addRange);
-    const texts = new Map(drafts.map(({ line, text = '' }) => [line, text]));
+    const texts = new Map(rows.map(({ line, text = '' }) => [line, text]));
     for (const [line, reason] of rejected) reject(line, reason, texts.get(line) ?? '');
   }
 
-  private async addEach(drafts: readonly Draft[]): Promise<void> {
-    const rows = drafts.map(({ line, values, empty, revision, text }) => {
+  private async addEach(rows: readonly StagedRow[]): Promise<void> {
+    const records = rows.map(({ line, values, empty, revision, text }) => {
       const row: Record<string, unknown> = {
         '#': line,
         '#empty': empty,
@@ -107,12 +107,12 @@ export class Drafts {
         row[databaseName] = (values as Record<string, unknown>)[propertyName];
       return row;
     });
-    const sql = `INSERT INTO ${DRAFTS} SELECT * FROM json_populate_recordset(NULL::${DRAFTS}, $1)`;
-    await queryRows(this.manager, sql, [jsonText(rows)]);
+    const sql = `INSERT INTO ${STAGED} SELECT * FROM json_populate_recordset(NULL::${STAGED}, $1)`;
+    await queryRows(this.manager, sql, [jsonText(records)]);
   }
 
   /**
-   * Adds the drafts to the table of the entity, in their order. A missing value gets its default.
+   * Adds the staged rows to the table of the entity, in their order. A missing value gets its default.
    *
    * @param reject gets the lines that violate a constraint
    * @throws RejectedLines with these, without `reject`
@@ -121,12 +121,12 @@ export class Drafts {
     const range = [1, this.lastLine] as const;
     const insertRange = (from: number, to: number) => this.insertLines(from, to);
     if (!reject) return inAcceptedLines(this.manager, this.nameOf, range, insertRange);
-    await queryRows(this.manager, `CREATE INDEX ON ${DRAFTS} ("#")`);
+    await queryRows(this.manager, `CREATE INDEX ON ${STAGED} ("#")`);
     const found = await storeAccepted(this.manager, this.nameOf, range, insertRange);
     const reasons = new Map(found.rejected);
     const texts = await queryRows<{ line: bigint; text: string }>(
       this.manager,
-      `SELECT "#" AS line, "#text" AS text FROM ${DRAFTS} WHERE "#" = ANY($1)`,
+      `SELECT "#" AS line, "#text" AS text FROM ${STAGED} WHERE "#" = ANY($1)`,
       [[...reasons.keys()]],
     );
     for (const { line, text } of texts) reject(Number(line), reasons.get(Number(line)) ?? '', text);
@@ -159,7 +159,7 @@ export class Drafts {
       this.manager,
       `WITH added AS (
          INSERT INTO ${this.table} (${names.join(', ')})
-         SELECT ${values.join(', ')} FROM ${DRAFTS} WHERE "#" BETWEEN $1 AND $2 ORDER BY "#" RETURNING ${this.id} AS id)
+         SELECT ${values.join(', ')} FROM ${STAGED} WHERE "#" BETWEEN $1 AND $2 ORDER BY "#" RETURNING ${this.id} AS id)
        SELECT count(*) AS added, min(id) AS "firstId", max(id) AS "lastId" FROM added`,
       [from, to],
     );
@@ -175,15 +175,15 @@ export class Drafts {
       const property = pg.escapeLiteral(propertyName);
       return `
         UNION ALL
-        SELECT draft."#", ${pg.escapeLiteral(this.columnOf(propertyName))} || ' is empty, but has a value so far' ${this.joined()}
-         WHERE ${property} = ANY(draft."#empty") AND stored.${this.escape(databaseName)}::text <> ''`;
+        SELECT staged."#", ${pg.escapeLiteral(this.columnOf(propertyName))} || ' is empty, but has a value so far' ${this.joined()}
+         WHERE ${property} = ANY(staged."#empty") AND stored.${this.escape(databaseName)}::text <> ''`;
     });
     const rows = await queryRows<{ line: bigint; reason: string; total: bigint }>(
       this.manager,
       `SELECT line, string_agg(reason, '; ') AS reason, count(*) OVER () AS total
          FROM (SELECT "#" AS line, 'the id is also in line ' || previous AS reason
                  FROM (SELECT "#", lag("#") OVER (PARTITION BY ${this.id} ORDER BY "#") AS previous
-                         FROM ${DRAFTS}) AS draft
+                         FROM ${STAGED}) AS staged
                 WHERE previous IS NOT NULL ${empty.join('')}) AS invalid
         GROUP BY line ORDER BY line LIMIT ${limit}`,
     );
@@ -191,15 +191,15 @@ export class Drafts {
     return { lines, total: Number(rows[0]?.total ?? 0) };
   }
 
-  /** Returns the first rows that the drafts differ from, and how many there are. */
+  /** Returns the first rows that the staged rows differ from, and how many there are. */
   async differences(limit: number): Promise<{ differences: Difference[]; total: number }> {
     const changes = this.changeable().map((column) => {
       const name = this.escape(column.databaseName);
-      const pair = `jsonb_build_array(stored.${name}, draft.${name})`;
+      const pair = `jsonb_build_array(stored.${name}, staged.${name})`;
       const property = pg.escapeLiteral(column.propertyName);
       return `CASE WHEN ${this.differs(column)} THEN jsonb_build_object(${property}, ${pair}) ELSE '{}' END`;
     });
-    const isStale = `draft."#revision" <> ${revisionOf(this.metadata, this.properties, 'stored')}`;
+    const isStale = `staged."#revision" <> ${revisionOf(this.metadata, this.properties, 'stored')}`;
     type Row = Omit<Difference, 'changes'> & { changes: string; total: bigint };
     const rows = await queryRows<Row>(
       this.manager,
@@ -213,19 +213,19 @@ export class Drafts {
     return { differences, total: Number(rows[0]?.total ?? 0) };
   }
 
-  /** Locks the rows that the drafts differ from until the transaction ends, and drops all other drafts. */
+  /** Locks the rows that the staged rows differ from until the transaction ends, and drops all others. */
   async lockDifferent(): Promise<void> {
     await queryRows(
       this.manager,
       `WITH locked AS (
          SELECT stored.${this.id} AS id ${this.joined()} WHERE ${this.anyDiffers()}
           ORDER BY stored.${this.id} FOR NO KEY UPDATE OF stored)
-       DELETE FROM ${DRAFTS} AS draft WHERE NOT EXISTS (SELECT FROM locked WHERE locked.id = draft.${this.id})`,
+       DELETE FROM ${STAGED} AS staged WHERE NOT EXISTS (SELECT FROM locked WHERE locked.id = staged.${this.id})`,
     );
   }
 
   /**
-   * Changes the rows that the drafts differ from, which are locked. Returns them in the order of their ids.
+   * Changes the rows that the staged rows differ from, which are locked. Returns them in the order of their ids.
    *
    * @throws RejectedLines with those that violate a constraint
    */
@@ -239,7 +239,7 @@ export class Drafts {
     const { updateDateColumn, versionColumn } = this.metadata;
     const values = this.changeable().map(({ databaseName }) => {
       const name = this.escape(databaseName);
-      return `${name} = coalesce(draft.${name}, stored.${name})`;
+      return `${name} = coalesce(staged.${name}, stored.${name})`;
     });
     if (updateDateColumn) values.push(`${this.escape(updateDateColumn.databaseName)} = now()`);
     if (versionColumn) {
@@ -255,8 +255,8 @@ export class Drafts {
     const rows = await queryRows<UpdatedRow['former'] & { '#id': bigint }>(
       this.manager,
       `WITH changed AS (
-         UPDATE ${this.table} AS stored SET ${values.join(', ')} FROM ${DRAFTS} AS draft, ${this.table} AS former
-          WHERE stored.${this.id} = draft.${this.id} AND former.${this.id} = draft.${this.id} AND draft."#" BETWEEN $1 AND $2
+         UPDATE ${this.table} AS stored SET ${values.join(', ')} FROM ${STAGED} AS staged, ${this.table} AS former
+          WHERE stored.${this.id} = staged.${this.id} AND former.${this.id} = staged.${this.id} AND staged."#" BETWEEN $1 AND $2
             AND (${this.anyDiffers()}) RETURNING stored.${this.id} AS "#id", ${former.join(', ')})
        SELECT * FROM changed ORDER BY "#id"`,
       [from, to],
@@ -264,12 +264,12 @@ export class Drafts {
     return rows.map(({ '#id': id, ...former }) => ({ id, former }));
   }
 
-  /** Returns the first ids of drafts that no row has, and how many there are. */
+  /** Returns the first ids of staged rows that no row has, and how many there are. */
   async missing(limit: number): Promise<{ ids: bigint[]; total: number }> {
     const rows = await queryRows<{ id: bigint; total: bigint }>(
       this.manager,
-      `SELECT ${this.id} AS id, count(*) OVER () AS total FROM ${DRAFTS} AS draft
-        WHERE NOT EXISTS (SELECT FROM ${this.table} AS stored WHERE stored.${this.id} = draft.${this.id})
+      `SELECT ${this.id} AS id, count(*) OVER () AS total FROM ${STAGED} AS staged
+        WHERE NOT EXISTS (SELECT FROM ${this.table} AS stored WHERE stored.${this.id} = staged.${this.id})
         ORDER BY id LIMIT ${limit}`,
     );
     return { ids: rows.map(({ id }) => id), total: Number(rows[0]?.total ?? 0) };
@@ -285,7 +285,7 @@ export class Drafts {
   }
 
   private joined(): string {
-    return `FROM ${DRAFTS} AS draft JOIN ${this.table} AS stored ON stored.${this.id} = draft.${this.id}`;
+    return `FROM ${STAGED} AS staged JOIN ${this.table} AS stored ON stored.${this.id} = staged.${this.id}`;
   }
 
   private anyDiffers(): string {
@@ -298,7 +298,7 @@ export class Drafts {
     // PostgreSQL cannot compare values of the type json.
     const isJson = this.metadata.dataSource.driver.normalizeType(column) === 'json';
     const name = `${this.escape(column.databaseName)}${isJson ? '::text' : ''}`;
-    return `(draft.${name} IS NOT NULL AND draft.${name} IS DISTINCT FROM stored.${name})`;
+    return `(staged.${name} IS NOT NULL AND staged.${name} IS DISTINCT FROM stored.${name})`;
   }
 
   private names(): string {
