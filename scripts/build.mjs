@@ -2,6 +2,7 @@
 // Builds src/ to dist/ with `nest build`, for `npm start`, `npm run cli` and others. It writes nothing if the build is current. Otherwise it
 // replaces only files that have changed, each in one step, so that processes that run from dist/, or build it at the same time, are not disturbed.
 import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
@@ -31,15 +32,17 @@ function rename(from, to) {
 /** @type {(path: string) => void} */
 const remove = (path) => fs.rmSync(path, { recursive: true, force: true, maxRetries: 3 });
 
-/** Whether another process runs. A name without a number belongs to none. @param {string | undefined} pid @returns {boolean} */
-function isRunning(pid) {
-  if (pid === undefined || Number(pid) === process.pid) return false;
-  try {
-    return process.kill(Number(pid), 0);
-  } catch (error) {
-    return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM';
-  }
+/** No build takes as long. The number of a process would say nothing in another container that shares the folder. */
+const LEFT_AFTER_MS = 600_000;
+
+/** Whether an interrupted build has left a file or folder. @param {string} path @returns {boolean} */
+function isLeft(path) {
+  const stats = fs.statSync(path, { throwIfNoEntry: false });
+  return stats !== undefined && Date.now() - stats.mtimeMs > LEFT_AFTER_MS;
 }
+
+/** Of the files that this process writes, before it renames them. */
+const ENDING = `.${randomBytes(4).toString('hex')}.new`;
 
 /** Makes a folder contain exactly the given files, and those that another process is writing. @type {(folder: string, files: Map<string, string | Buffer>) => void} */
 export function writeFolder(folder, files) {
@@ -48,12 +51,12 @@ export function writeFolder(folder, files) {
     const content = Buffer.from(text);
     if (fs.existsSync(path) && fs.readFileSync(path).equals(content)) continue;
     fs.mkdirSync(dirname(path), { recursive: true });
-    fs.writeFileSync(`${path}.${process.pid}`, content);
-    rename(`${path}.${process.pid}`, path);
+    fs.writeFileSync(path + ENDING, content);
+    rename(path + ENDING, path);
   }
   for (const name of listFiles(folder)) {
-    const [, pid] = /\.(\d+)$/.exec(name) ?? [];
-    if (!files.has(name) && !isRunning(pid)) remove(join(folder, name));
+    const path = join(folder, name);
+    if (!files.has(name) && (!name.endsWith('.new') || isLeft(path))) remove(path);
   }
 }
 
@@ -99,11 +102,10 @@ function isBuilt(name, text) {
 function build() {
   // An interrupted build leaves its folder.
   for (const name of fs.readdirSync(ROOT)) {
-    const [isFolder, pid] = /^\.dist-(?:(\d+)-)?/.exec(name) ?? [];
-    if (isFolder && !isRunning(pid)) remove(join(ROOT, name));
+    if (name.startsWith('.dist-') && isLeft(join(ROOT, name))) remove(join(ROOT, name));
   }
   // Beside dist/, so that the source maps contain the right relative paths.
-  const folder = fs.mkdtempSync(join(ROOT, `.dist-${process.pid}-`));
+  const folder = fs.mkdtempSync(join(ROOT, '.dist-'));
   process.once('exit', () => remove(folder));
   const config = JSON.parse(fs.readFileSync(join(ROOT, 'nest-cli.json'), 'utf8'));
   Object.assign(config.compilerOptions.builder.options, { outDir: basename(folder), quiet: true });

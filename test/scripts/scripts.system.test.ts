@@ -109,13 +109,14 @@ test('scripts/build.mjs › repeats what a virus scanner prevents on Windows, an
   project = new ProjectCopy();
   project.addBuild();
   const built = listFiles(project.path('dist')).sort();
-  const ended = spawnSync(process.execPath, ['--version']).pid;
-  const left = [`dist/main.js.${ended}`, `.dist-${ended}-Ab12Cd/main.js`, '.dist-Ab12Cd/main.js'];
-  const running = [`dist/main.js.${process.pid}`, `.dist-${process.pid}-Ab12Cd/main.js`];
+  const left = ['dist/main.js.0123abcd.new', '.dist-Ab12Cd/main.js'];
+  const running = ['dist/main.js.4567cdef.new', '.dist-Ef34Gh/main.js'];
   for (const name of [...left, ...running]) {
     fs.mkdirSync(dirname(project.path(name)), { recursive: true });
     fs.writeFileSync(project.path(name), '');
   }
+  // A folder has no time of its files.
+  for (const name of [...left, '.dist-Ab12Cd']) fs.utimesSync(project.path(name), 0, 0);
   fs.appendFileSync(project.path('src/product.ts'), 'export const changed = 1;\n');
   const held = `
     import fs from 'node:fs';
@@ -138,6 +139,21 @@ test('scripts/build.mjs › repeats what a virus scanner prevents on Windows, an
   fs.rmSync(project.path(running[0]!));
   expect(listFiles(project.path('dist')).sort()).toEqual(built);
 });
+
+(process.platform === 'linux' && process.getuid?.() === 0 ? test : test.skip)(
+  'scripts/build.mjs › two containers that share a checkout can build it at once',
+  async () => {
+    project = new ProjectCopy();
+    const container = ['--pid', '--fork', '--kill-child', '--mount-proc', process.execPath];
+    const args = [...container, project.path('scripts/build.mjs')];
+    const builds = [1, 2].map(() =>
+      resultOf(spawn('unshare', args, { stdio: ['ignore', 'pipe', 'pipe'] })),
+    );
+    for (const result of await Promise.all(builds))
+      expect(result).toMatchObject({ code: 0, stderr: '' });
+    expect(fs.existsSync(project.path('dist/main.js'))).toBe(true);
+  },
+);
 
 const HEALTH = 'src/platform/health/health.controller.ts';
 
