@@ -31,7 +31,7 @@ ENV NODE_ENV=production \
     HOST=0.0.0.0 \
     SHUTDOWN_DELAY_SECONDS=5
 WORKDIR /app
-# For operators: docker run --rm … IMAGE pets keys list
+# For operators: docker run --init --rm … IMAGE pets keys list
 RUN printf '#!/bin/sh\nexec node /app/dist/cli/main.js "$@"\n' > /usr/local/bin/pets \
     && chmod 755 /usr/local/bin/pets
 # Root owns the files: the service cannot change itself.

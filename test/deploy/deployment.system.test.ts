@@ -28,6 +28,7 @@ interface Manifest {
     template: {
       spec: {
         terminationGracePeriodSeconds: number;
+        shareProcessNamespace?: boolean;
         containers: [{ env: { name: string; value: string }[] }];
       };
     };
@@ -79,6 +80,14 @@ test('each container of docker-compose.yml has an init, so that no signal is los
   const without = Object.entries(services).filter(([, { init }]) => init !== true);
   expect(without.map(([name]) => name)).toEqual([]);
 });
+
+test.each(['deployment', 'migrate'])(
+  'in a pod of deploy/kubernetes/%s.yaml, the service is not process 1',
+  (name) => {
+    const { spec } = load(readProjectFile(`deploy/kubernetes/${name}.yaml`)) as Manifest;
+    expect(spec.template.spec.shareProcessNamespace).toBe(true);
+  },
+);
 
 test('the variables of a proxy change nothing between the parts of the service', () => {
   const files = execFileSync(
