@@ -27,13 +27,12 @@ export class ApiKeyGuard implements CanActivate, CallerCheck {
   }
 
   /** @throws ServiceError missing_api_key, invalid_api_key, read_only_api_key or service_unavailable */
-  async canActivate(context: ExecutionContext): Promise<boolean> {
+  canActivate(context: ExecutionContext): boolean {
     const request = requestOf(context);
     if (routeMetadata(context, IsPublic)) return this.checkAccess(request);
     request.state.callerCheck = this;
-    // PlanThrottlerGuard has identified it, unless the route has `@SkipThrottle()`.
-    const { caller = await this.authenticator.identify(request) } = request.state;
-    return this.check(request, caller);
+    // PlanThrottlerGuard has identified the caller.
+    return this.check(request, request.state.caller);
   }
 
   /** @throws ServiceError as `canActivate` */
@@ -41,10 +40,10 @@ export class ApiKeyGuard implements CanActivate, CallerCheck {
     this.check(request, await this.authenticator.identifyAgain(request));
   }
 
-  private check(request: Request, caller: Identification): true {
-    if (caller.reason === 'unavailable') throw databaseUnavailable(caller.cause);
-    if (caller.reason === 'invalid') throw this.invalid;
-    if (caller.reason === 'missing') throw this.missing;
+  private check(request: Request, caller: Identification | undefined): true {
+    if (caller?.reason === 'unavailable') throw databaseUnavailable(caller.cause);
+    if (caller?.reason === 'invalid') throw this.invalid;
+    if (caller?.kind !== 'key') throw this.missing;
     return this.checkAccess(request);
   }
 

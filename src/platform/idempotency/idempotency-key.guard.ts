@@ -59,8 +59,7 @@ export class IdempotencyKeyGuard implements CanActivate {
     // If the header is sent twice, Node joins the values with a comma and a space: malformed.
     const header = request.headers['idempotency-key']?.toString();
     if (header === undefined) return true;
-    const parameters = Object.values(routeParameters(context));
-    if (!parameters.some(({ factory }) => factory === keyOf)) return true;
+    if (!routeParameters(context).some(({ factory }) => factory === keyOf)) return true;
     const text = BARE.test(header) ? header : QUOTED.exec(header)?.[1]?.replace(/\\(.)/g, '$1');
     if (text === undefined) throw new ServiceError('invalid_request', MALFORMED);
     request.state.idempotencyKey = text;

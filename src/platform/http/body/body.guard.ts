@@ -81,13 +81,12 @@ export class BodyGuard implements CanActivate, OnModuleInit {
     // Earlier guards may wait. If the connection has closed meanwhile, its events are not emitted again.
     if (request.socket.destroyed) throw new ServiceError('invalid_request', CLOSED_EARLY);
     if (!hasBody(request) || routeOf(request) === 'unmatched') return this.deadline.start(request);
-    // The kinds of the handler's parameter decorators, such as that of `@Body()`.
-    const keys = Object.keys(routeParameters(context));
-    const kinds = new Set(keys.map((key) => Number(key.split(':', 1)[0])));
+    const kinds = routeParameters(context).map(({ kind }) => kind);
     const limits = routeMetadata(context, OwnBodyLimits);
-    const takesFiles = kinds.has(RouteParamtypes.FILE) || kinds.has(RouteParamtypes.FILES);
+    const takesFiles =
+      kinds.includes(RouteParamtypes.FILE) || kinds.includes(RouteParamtypes.FILES);
     // The fields of an upload are a body of its handler.
-    if (kinds.has(RouteParamtypes.BODY) && !takesFiles) return this.read(request, limits);
+    if (kinds.includes(RouteParamtypes.BODY) && !takesFiles) return this.read(request, limits);
     if (!['POST', 'PUT', 'PATCH'].includes(request.method)) return this.deadline.start(request);
     this.reserve(request, limits?.bytes);
     return this.deadline.start(request, this.settings.server.requestTimeoutMs);

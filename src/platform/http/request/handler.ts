@@ -18,10 +18,13 @@ export function decoratedTargets(discovery: DiscoveryService): [name: string, ta
   });
 }
 
-/** The decorated parameters of a handler. Each key is `kind:index`. The kind identifies the decorator. */
-type RouteParameters = Readonly<
-  Record<string, { readonly factory?: unknown; readonly data?: unknown }>
->;
+/** A decorated parameter of a handler. */
+interface RouteParameter {
+  /** A RouteParamtypes identifies the decorator. NaN: a decorator of `createParamDecorator`. */
+  readonly kind: number;
+  /** The function of `createParamDecorator`. */
+  readonly factory?: unknown;
+}
 
 type Target = object & { readonly prototype?: unknown };
 
@@ -38,15 +41,20 @@ function oncePerRoute<Value extends object>(compute: (handler: Target, type: Tar
   };
 }
 
-const parametersOf = oncePerRoute((handler, type): RouteParameters => {
+const parametersOf = oncePerRoute((handler, type): readonly RouteParameter[] => {
   const prototype = type.prototype as Record<string, object>;
   const methods = scanner.getAllMethodNames(prototype);
   const name = methods.find((method) => prototype[method] === handler);
-  return (Reflect.getMetadata(ROUTE_ARGS_METADATA, type, name ?? '') ?? {}) as RouteParameters;
+  const metadata = Reflect.getMetadata(ROUTE_ARGS_METADATA, type, name ?? '') as
+    Record<string, { factory?: unknown }> | undefined;
+  // Each key is `kind:index`.
+  return Object.entries(metadata ?? {}).map(([key, { factory }]) => {
+    return { kind: Number(key.split(':', 1)[0]), factory };
+  });
 });
 
 /** Returns the parameters of the handler of a route, also if a decorator has wrapped the method. */
-export function routeParameters(context: ExecutionContext): RouteParameters {
+export function routeParameters(context: ExecutionContext): readonly RouteParameter[] {
   return parametersOf(context.getHandler(), context.getClass());
 }
 

@@ -1,6 +1,5 @@
 import type { ServiceError } from '../../errors/service-error.js';
 import { entityTag, isListed } from './entity-tag.js';
-import { jsonText } from './json-text.js';
 import type { Request, Response } from '../request/request.js';
 
 const JSON_TYPE = 'application/json';
@@ -64,8 +63,9 @@ export function sendError(response: Response, error: ServiceError): void {
   }
   response.statusCode = error.status;
   const link = /<[^<>]*>; rel="successor-version"/.exec(String(response.getHeader('link')))?.[0];
-  const ofResult = response.getHeaderNames().filter((name) => OF_RESULTS.test(name));
-  for (const name of ofResult) response.removeHeader(name);
+  for (const name of response.getHeaderNames()) {
+    if (OF_RESULTS.test(name)) response.removeHeader(name);
+  }
   if (link) response.setHeader('Link', link);
   for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
   const [name = '', value = ''] = REQUIRED_HEADERS.get(error.status) ?? [];
@@ -73,7 +73,7 @@ export function sendError(response: Response, error: ServiceError): void {
   response.setHeader('Cache-Control', 'no-store');
   const { code, message, status } = error;
   response.setHeader('Content-Type', JSON_TYPE);
-  const body = jsonText({ code, message, status });
+  const body = JSON.stringify({ code, message, status });
   end(response, body, Buffer.byteLength(body));
 }
 
