@@ -31,6 +31,7 @@ import {
   inheritedEnvironment,
   startBuiltService,
 } from '../harness/service/service.js';
+import { createRepository } from '../harness/pages/repository.js';
 import { readProjectFile } from '../harness/stack/compose-file.js';
 import { PACKAGES } from '../harness/run/packages.js';
 
@@ -114,12 +115,11 @@ const listed = Object.values(NOT_RUN)
 for (const each of listed) used.delete(each);
 
 const checkout = {
-  contribute: block('CONTRIBUTING.md', 'git clone'),
   start: block('README.md', 'git clone'),
   issueKey: block('docs/clients.md', 'pets keys issue'),
-  generateFeature: block('docs/extending.md', 'npx nest generate'),
-  generateMigration: block('docs/extending.md', 'npm run cli -- db generate'),
 };
+// test/docs/tutorial.nightly.test.ts runs them.
+for (const each of BLOCKS) if (each.page === 'docs/tutorial.md') used.add(each);
 const operators = {
   commands: block('docs/commands.md', 'pets keys issue'),
   runbook: [
@@ -154,7 +154,7 @@ afterEach(async () => {
 });
 
 (hasNamespaces ? test : test.skip)(
-  'README.md, CONTRIBUTING.md, docs/clients.md and docs/extending.md › a new checkout',
+  'README.md and docs/clients.md › a new checkout',
   async () => {
     const folder = temporaryFolder();
     const repository = join(folder, 'repository');
@@ -175,36 +175,14 @@ afterEach(async () => {
       shell.run(each, untilReady(`bash -e -c '${cloned(each)}'`));
     const stop = () => shell.run('stop', 'kill -TERM -- -$service; wait $service || true');
 
-    await start(checkout.contribute);
-    await stop();
-    await shell.run('another folder', 'mv store contributed');
     await start(checkout.start);
     await shell.run('the folder of the checkout', 'cd store');
 
     expect(await shell.run(checkout.issueKey)).toMatch(RegExp(`^key +${PRODUCT.keyPrefix}`, 'm'));
     await stop();
-    // A team may have a feature with the name of the page.
-    const code = checkout.generateFeature.code.replace('toys', 'gizmos');
-    const generated = await shell.run(checkout.generateFeature, code);
-    expect(generated).toContain('src/gizmos/gizmos.module.ts');
-    expect(await shell.run(checkout.generateMigration)).toMatch(/^file +/m);
   },
   300_000,
 );
-
-/** Creates a repository of the files of the project as they are, also those without a commit. */
-function createRepository(folder: string): void {
-  const git = (cwd: string, ...args: string[]) =>
-    execFileSync('git', args, { cwd, encoding: 'utf8', maxBuffer: 1e8 });
-  const options = ['--cached', '--others', '--exclude-standard', '-z'];
-  for (const name of git(ROOT, 'ls-files', ...options).split('\0')) {
-    if (name && fs.existsSync(join(ROOT, name))) fs.cpSync(join(ROOT, name), join(folder, name));
-  }
-  git(folder, 'init', '--quiet', '--initial-branch=main');
-  git(folder, 'add', '--all');
-  const author = ['-c', 'user.name=test', '-c', 'user.email=test@example.org'];
-  git(folder, ...author, 'commit', '--quiet', '--message=files');
-}
 
 /** The commands that fail here, and how. */
 const FAILURES: [command: string, message: RegExp][] = [

@@ -4,7 +4,7 @@ import { readProjectFile } from '../stack/compose-file.js';
 /** The languages of fenced blocks that a reader runs. Without a language, too. */
 const LANGUAGES = ['', 'bash', 'console', 'sh'];
 
-/** A fenced block of a page for a shell. */
+/** A fenced block of a page. */
 export interface CommandBlock {
   page: string;
   /** The line of the page, from 1, on which the code begins. */
@@ -36,7 +36,8 @@ function commandBlocks(): CommandBlock[] {
       encoding: 'utf8',
     },
   );
-  return files.split('\0').filter(Boolean).sort().flatMap(blocksOf);
+  const blocks = files.split('\0').filter(Boolean).sort().flatMap(blocksOf);
+  return blocks.filter(({ language }) => LANGUAGES.includes(language));
 }
 
 /** Returns the commands of a console and their outputs. */
@@ -50,13 +51,13 @@ export function sessionOf({ code }: CommandBlock): [command: string, output: str
     });
 }
 
-function blocksOf(page: string): CommandBlock[] {
+/** Returns all fenced blocks of a page, in their order, also those that are not for a shell. */
+export function blocksOf(page: string): CommandBlock[] {
   const text = readProjectFile(page);
-  return [...text.matchAll(/^( *)```(\w*)\n([^]*?)^ *```$/gm)].flatMap((match) => {
+  return [...text.matchAll(/^( *)```(\w*)\n([^]*?)^ *```$/gm)].map((match) => {
     const [, indent = '', language = '', code = ''] = match;
-    if (!LANGUAGES.includes(language)) return [];
     const line = text.slice(0, match.index).split('\n').length + 1;
     const lines = code.split('\n').map((each) => each.slice(indent.length));
-    return [{ page, line, language, code: lines.join('\n') }];
+    return { page, line, language, code: lines.join('\n') };
   });
 }
