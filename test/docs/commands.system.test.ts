@@ -66,7 +66,6 @@ const NOT_RUN: Record<string, [page: string, start: string][]> = {
     ['docs/database.md', 'docker compose exec'],
     ['docs/database.md', 'docker compose up'],
     ['docs/operations.md', 'docker compose run --rm pets keys'],
-    ['docs/operations.md', 'docker compose run --rm -T pets'],
     ['docs/operations.md', 'docker compose exec -T postgres'],
     ['docs/operations.md', 'for replica in'],
     ['docs/runbook.md', 'docker compose logs'],

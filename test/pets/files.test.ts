@@ -65,8 +65,8 @@ test('export --status selects', async () => {
 });
 
 test('records of a shelter, by the documented options', async () => {
-  const page = readFileSync(join(__dirname, '../../docs/operations.md'), 'utf8');
-  const [, documented = ''] = /pets animals import - (.+) < outcomes\.csv/.exec(page)!;
+  const page = readFileSync(join(__dirname, '../../docs/commands.md'), 'utf8');
+  const [, documented = ''] = /pets animals import outcomes\.csv (.+)`/.exec(page)!;
   const options = [...documented.matchAll(/'([^']*)'|(\S+)/g)].map(([, a, b]) => a ?? b!);
   const records = ['"1","A746874","Cat","Dog",""', '"2","A716330","Dog","White","Frank"'];
   const path = file(`"1","animal_id","animal_type","color","name"\n${records.join('\n')}`);
