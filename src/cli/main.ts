@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { COMMANDS } from '../commands.js';
 import { PLANS } from '../plans.js';
+import { endProcess } from '../platform/config/name-lookups.js';
 import { run } from '../platform/commands/program.js';
 import { PRODUCT } from '../product.js';
 
@@ -17,4 +18,4 @@ process.exitCode = await run(process.argv.slice(2), {
   loadRoot: async () => (await import('../app.module.js')).AppModule,
 });
 // A connection that the server leaves open must not keep the process.
-setTimeout(() => process.exit(), EXIT_LIMIT_MS).unref();
+setTimeout(endProcess, EXIT_LIMIT_MS).unref();

@@ -9,6 +9,7 @@ import { SYSTEM_CLOCK } from '../config/clock.js';
 import type { DatabaseSettings } from '../config/database-settings.js';
 import type { Product } from '../config/product.js';
 import { Settings } from '../config/settings.js';
+import { endProcess } from '../config/name-lookups.js';
 import { onStopSignal } from '../config/stop-signals.js';
 import { type DatabaseLocation, locateDatabase } from '../database/database-location.js';
 import { hasCluster } from '../database/embedded/cluster.js';
@@ -138,7 +139,10 @@ async function withLocation(
     for (const result of await Promise.allSettled(opened.splice(0)))
       if (result.status === 'fulfilled') await result.value.close();
     // As a shell reports it.
-    if (signal.aborted) process.exit(128 + constants.signals[signal.reason as NodeJS.Signals]);
+    if (signal.aborted) {
+      process.exitCode = 128 + constants.signals[signal.reason as NodeJS.Signals];
+      endProcess();
+    }
     stopListening();
   }
 }

@@ -4,7 +4,7 @@ import type { Type } from '@nestjs/common';
 import { readOpenFilesLimit } from '../config/bounds.js';
 import { SYSTEM_CLOCK } from '../config/clock.js';
 import type { DatabaseSettings } from '../config/database-settings.js';
-import { limitNameLookups } from '../config/name-lookups.js';
+import { endProcess, isLookingUp, limitNameLookups } from '../config/name-lookups.js';
 import type { Product } from '../config/product.js';
 import type { ServerSettings } from '../config/server-settings.js';
 import { Settings } from '../config/settings.js';
@@ -30,13 +30,13 @@ export async function runProcess(product: Product, loadRoot: () => Promise<Type>
   const openFiles = readOpenFilesLimit();
   try {
     await runService(product, loadRoot);
-    process.exit();
+    if (!isLookingUp()) process.exit();
   } catch (error) {
     console.error(describeFailure(error, openFiles));
     process.exitCode = 1;
-    // An open handle, such as a connection to a database that hangs, must not keep the process.
-    setTimeout(() => process.exit(), EXIT_LIMIT_MS).unref();
   }
+  // What is open, such as a connection to a database that hangs, must not keep the process.
+  setTimeout(endProcess, EXIT_LIMIT_MS).unref();
 }
 
 /** Returns what to print. With a low limit of open files, Node.js reports modules that exist as missing. */
@@ -151,7 +151,7 @@ function createStopSignal(
     process.exitCode = 1;
     log.logger.fatal({ err }, 'fatal error');
     setTimeout(
-      () => void log.end(EXIT_LIMIT_MS).then(() => process.exit()),
+      () => void log.end(EXIT_LIMIT_MS).then(endProcess),
       shutdownDelayMs + shutdownGraceMs + EXIT_LIMIT_MS,
     );
     stopping.abort(origin);
