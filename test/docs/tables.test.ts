@@ -6,7 +6,7 @@ import {
   MAX_HEAD_BYTES,
   MAX_HEADERS,
 } from '../../src/platform/config/bounds.js';
-import type { PlanTable } from '../../src/platform/config/plans.js';
+import type { PlanTable } from '../../src/platform/config/plan-limits.js';
 import { Settings } from '../../src/platform/config/settings.js';
 import type { BoundedPool } from '../../src/platform/database/pools/bounded-pool.js';
 import { ServiceMetrics } from '../../src/platform/metrics/service-metrics.js';
