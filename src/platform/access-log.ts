@@ -8,7 +8,7 @@ import { loggedAddress } from './http/request/address.js';
 import { routeOf, type Request, type Response } from './http/request/request.js';
 import type { ResponseObserver } from './http/response/response-observers.js';
 import { jsonText } from './http/response/json-text.js';
-import { describeCause, errorDetails } from './logging/error-details.js';
+import { describeCause, errorDetails } from './errors/error-details.js';
 import { LOGGER, maskedKey, type ServiceLogger } from './logging/logger.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
 

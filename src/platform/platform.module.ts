@@ -8,6 +8,7 @@ import { Terminal } from './commands/terminal.js';
 import type { StoreOptions } from './config/product.js';
 import { DatabaseLocation } from './database/database-location.js';
 import { DatabaseModule } from './database/database.module.js';
+import { BoundedPool } from './database/pools/bounded-pool.js';
 import { EventsModule } from './events/events.module.js';
 import { HealthController } from './health/health.controller.js';
 import { Readiness } from './health/readiness.js';
@@ -93,7 +94,19 @@ export class PlatformModule {
     connections: ConnectionsMiddleware,
     overload: OverloadMiddleware,
     bodies: ArrivingBodies,
+    pool: BoundedPool,
   ) {
+    metrics.add(
+      'db_client_connection_count',
+      'Connections of the pool, by state',
+      () => ({ idle: pool.idleCount, used: pool.totalCount - pool.idleCount }),
+      ['state'],
+    );
+    metrics.add(
+      'db_client_connection_pending_requests',
+      'Uses of the pool that wait for a connection: a batch of up to 32 statements, a query or a transaction',
+      () => pool.waitingCount,
+    );
     metrics.add('connections', 'Open client connections', () => connections.size);
     metrics.add('requests_in_progress', 'Requests in progress', () => overload.inProgress);
     metrics.add('arriving_body_bytes', 'Memory of arriving bodies', () => bodies.bytes);

@@ -3,7 +3,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { promisify } from 'node:util';
 import type { CommandOptions } from './command.decorator.js';
 import { UNPRINTABLE } from './printable.js';
-import { describeCause } from '../logging/error-details.js';
+import { describeCause } from '../errors/error-details.js';
 import { jsonText } from '../http/response/json-text.js';
 import { propertiesText, tableText } from './table.js';
 

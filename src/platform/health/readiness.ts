@@ -6,7 +6,7 @@ import {
 } from '../database/pools/component-check.js';
 import { DatabaseProbe } from '../database/pools/database-probe.js';
 import { ServiceMetrics } from '../metrics/service-metrics.js';
-import { describeCause } from '../logging/error-details.js';
+import { describeCause } from '../errors/error-details.js';
 import { LimitStorage } from '../rate-limit/limit-storage.js';
 import type { Circuit } from '../rate-limit/redis/circuit.js';
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type DestinationStream, type Level, pino, type Logger } from 'pino';
 import { keyForms } from '../config/key-forms.js';
 import type { LoggingSettings } from '../config/settings.js';
-import { errorDetails } from './error-details.js';
+import { errorDetails } from '../errors/error-details.js';
 
 /** How long an exit of the process waits for a reader that does not read. */
 const EXIT_WAIT_MS = 1_000;

@@ -1,6 +1,6 @@
 import type { LoggerService } from '@nestjs/common';
 import type { Level, Logger } from 'pino';
-import { describeCause } from './error-details.js';
+import { describeCause } from '../errors/error-details.js';
 
 /** At start, Nest logs every module and route. Only debugging needs these messages. */
 const START_CONTEXTS =

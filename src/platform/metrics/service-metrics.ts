@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, register, Registry } from 'prom-client';
-import { BoundedPool } from '../database/pools/bounded-pool.js';
 import { Settings } from '../config/settings.js';
 import type { Build } from '../config/version.js';
 
@@ -17,26 +16,7 @@ export class ServiceMetrics {
   /** A registry for each application, because the tests run several in one process. */
   readonly registry = new Registry();
 
-  /**
-   * Registers the metrics of the database pool here and not in the database module, because commands import
-   * that module too and have no metrics.
-   */
-  constructor(
-    private readonly settings: Settings,
-    pool: BoundedPool,
-  ) {
-    this.add(
-      'db_client_connection_count',
-      'Connections of the pool, by state',
-      () => ({ idle: pool.idleCount, used: pool.totalCount - pool.idleCount }),
-      ['state'],
-    );
-    this.add(
-      'db_client_connection_pending_requests',
-      'Uses of the pool that wait for a connection: a batch of up to 32 statements, a query or a transaction',
-      () => pool.waitingCount,
-    );
-  }
+  constructor(private readonly settings: Settings) {}
 
   /** Registers the metrics of the process. */
   observeProcess(droppedLines: () => number, { version, commit, commitDate }: Build): void {

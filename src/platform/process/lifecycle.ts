@@ -12,7 +12,7 @@ import { nextSignal, onStopSignal } from '../config/stop-signals.js';
 import { prepareEnvironment } from '../config/env-file.js';
 import { locateDatabase } from '../database/database-location.js';
 import { StartError } from '../errors/start-error.js';
-import { describeCause } from '../logging/error-details.js';
+import { describeCause } from '../errors/error-details.js';
 import { createLog, type Log } from '../logging/logger.js';
 
 const EXIT_LIMIT_MS = 1_000;

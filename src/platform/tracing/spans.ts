@@ -6,7 +6,7 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
-import { describeCause } from '../logging/error-details.js';
+import { describeCause } from '../errors/error-details.js';
 
 const tracer = trace.getTracer('platform');
 

@@ -8,7 +8,7 @@ import {
   RequestContextMiddleware,
 } from '../../../src/platform/http/request/request-context.middleware.js';
 import { loggedAddress } from '../../../src/platform/http/request/address.js';
-import { describeCause, errorDetails } from '../../../src/platform/logging/error-details.js';
+import { describeCause, errorDetails } from '../../../src/platform/errors/error-details.js';
 import { createLogger } from '../../../src/platform/logging/logger.js';
 import { NestLogger } from '../../../src/platform/logging/nest-logger.js';
 import { resultOf } from '../../harness/processes/command.js';

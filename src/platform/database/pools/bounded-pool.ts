@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { context } from '@opentelemetry/api';
 import pg from 'pg';
 import { StartError } from '../../errors/start-error.js';
-import { describeCause } from '../../logging/error-details.js';
+import { describeCause } from '../../errors/error-details.js';
 import { UNTRACED } from '../../tracing/spans.js';
 
 /** Thrown when the maximum number of calls already waits for a connection. */

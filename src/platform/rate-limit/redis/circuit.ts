@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { describeCause } from '../../logging/error-details.js';
+import { describeCause } from '../../errors/error-details.js';
 
 const PROBE_INTERVAL_MS = 500;
 
