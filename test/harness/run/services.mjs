@@ -1,7 +1,7 @@
 // @ts-check
-// Before all tests: hosts for the services under test, one a worker; and a PostgreSQL server (TEST_DATABASE_URL, else the embedded
-// one), and in it template databases with the up-to-date schema that each test file copies. The embedded server keeps them for the
-// next run.
+// Before all tests: hosts for the services under test, one a worker; and a PostgreSQL server (TEST_DATABASE_URL, else one
+// with the programs of the embedded one), and in it template databases with the up-to-date schema that each test file copies. Its folder
+// keeps them for the next run.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, rm, stat, utimes } from 'node:fs/promises';
@@ -15,13 +15,32 @@ import { PRODUCT_FOLDER, TEAM_FOLDER } from './product.mjs';
 /** The folders of other versions of the schema are removed after this time. */
 const UNUSED_LIMIT_MS = 86_400_000;
 
+/** A part of the name of the socket. */
+const SOCKET_PORT = 5432;
+
+/**
+ * Those of the product, except that nothing has to survive a power cut: dropping a database would wait until the files of all others
+ * are written to the disk.
+ */
+const SERVER_SETTINGS = {
+  fsync: 'off',
+  full_page_writes: 'off',
+  autovacuum: 'off',
+  log_min_messages: 'fatal',
+  listen_addresses: '',
+  port: SOCKET_PORT,
+  unix_socket_directories: '.',
+  unix_socket_permissions: '0600',
+  dynamic_shared_memory_type: 'mmap',
+};
+
 /** It has the tables of the migrations. */
 const SCHEMA = 'schema_template';
 /** It also has those of the product of the platform's tests. */
 const TEMPLATE = 'test_template';
 
 /** @typedef {typeof import('../../../src/platform/database/embedded/cluster.js')} Cluster */
-/** @typedef {typeof import('../../../src/platform/database/embedded/embedded-postgres.js')} Embedded */
+/** @typedef {typeof import('../../../src/platform/database/embedded/programs.js')} Programs */
 /** @typedef {typeof import('../../../src/product.js')} Names */
 
 /**
@@ -95,15 +114,14 @@ function startHosts(count) {
 }
 
 /**
- * Starts the embedded server of the folder that belongs to the digest, or of a new one if another run uses it. Returns the address of
- * its maintenance database.
+ * Starts a server in the folder that belongs to the digest, or in a new one if another run uses it. Returns the address of its
+ * maintenance database.
  *
  * @param {string} digest of the code that creates the schema
  */
 async function startServer(digest) {
-  const { openEmbeddedDatabase } = /** @type {Embedded} */ (await load('embedded-postgres.js'));
-  const prefix = `pets-test-${process.getuid?.() ?? ''}-`;
-  let dataDir = join(tmpdir(), `${prefix}${digest.slice(0, 16)}`);
+  const prefix = `pets-tests-${process.getuid?.() ?? ''}-`;
+  const dataDir = join(tmpdir(), `${prefix}${digest.slice(0, 16)}`);
   for (const name of (await readdir(tmpdir())).filter((name) => name.startsWith(prefix))) {
     const path = join(tmpdir(), name);
     const { mtimeMs } = await stat(path);
@@ -112,22 +130,47 @@ async function startServer(digest) {
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   await utimes(dataDir, new Date(), new Date());
   if ((await stat(dataDir)).uid !== process.getuid?.()) throw new Error(`${dataDir} is not ours`);
-  await prepareCluster(dataDir);
-  let isKept = true;
-  const database = await openEmbeddedDatabase(await settingsFor(dataDir), 'service').catch(
-    async () => {
-      isKept = false;
-      dataDir = await mkdtemp(join(tmpdir(), prefix));
-      await prepareCluster(dataDir);
-      return openEmbeddedDatabase(await settingsFor(dataDir), 'service');
-    },
-  );
+  const kept = await startIn(dataDir).catch(() => undefined);
+  if (kept !== undefined) return kept;
+  const own = await mkdtemp(join(tmpdir(), prefix));
+  const url = await startIn(own);
+  if (url === undefined) throw new Error(`another process uses ${own}`);
+  const stop = globalThis.stopDatabaseServer;
   globalThis.stopDatabaseServer = async () => {
-    await database.close();
-    if (!isKept) await rm(dataDir, { recursive: true, force: true });
+    await stop?.();
+    await rm(own, { recursive: true, force: true });
   };
-  const { host, port, user } = database.connection;
-  const url = new URL(`postgres://localhost:${port}/postgres`);
+  return url;
+}
+
+/**
+ * Starts the server of a folder, with its cluster if there is none, or uses one that an interrupted run has left. Returns the address
+ * of its maintenance database; undefined if another run uses it.
+ *
+ * @param {string} dataDir
+ */
+async function startIn(dataDir) {
+  const { programs, user } = await prepareCluster(dataDir);
+  const { runProgram, WORKING_FOLDER } = /** @type {Programs} */ (await load('programs.js'));
+  const host = join(dataDir, 'postgres');
+  /** @param {string[]} args */
+  const control = (...args) =>
+    runProgram(programs, 'pg_ctl', [...args, '-s', '-D', WORKING_FOLDER], host);
+  const options = Object.entries(SERVER_SETTINGS).map(([name, value]) => `-c ${name}=${value}`);
+  await control('start', '-w', '-l', 'server.log', '-o', options.join(' ')).catch(() => undefined);
+  const session = new pg.Client({ host, port: SOCKET_PORT, user, database: 'postgres' });
+  session.on('error', () => undefined);
+  await session.connect();
+  const { rows } = await session.query('SELECT pg_try_advisory_lock(1) AS "isOwner"');
+  if (!rows[0].isOwner) {
+    await session.end();
+    return undefined;
+  }
+  globalThis.stopDatabaseServer = async () => {
+    await session.end();
+    await control('stop', '-m', 'fast');
+  };
+  const url = new URL(`postgres://localhost:${SOCKET_PORT}/postgres`);
   url.username = user;
   // A socket's folder does not fit into the place of a host name.
   url.searchParams.set('host', host);
@@ -142,13 +185,14 @@ async function startServer(digest) {
 async function prepareCluster(dataDir) {
   const copy = join(dataDir, 'kept');
   const { ensureCluster, hasCluster } = /** @type {Cluster} */ (await load('cluster.js'));
-  if (!hasCluster(dataDir)) {
-    await ensureCluster(await settingsFor(dataDir));
-    if (process.platform === 'linux') {
-      await promisify(execFile)('cp', ['-a', join(dataDir, 'postgres'), copy]);
-    }
+  const settings = await settingsFor(dataDir);
+  const isNew = !hasCluster(dataDir);
+  const programs = await ensureCluster(settings);
+  if (process.platform === 'linux') {
+    if (isNew) await promisify(execFile)('cp', ['-a', join(dataDir, 'postgres'), copy]);
+    process.env['TEST_CLUSTER'] = copy;
   }
-  if (process.platform === 'linux') process.env['TEST_CLUSTER'] = copy;
+  return { programs, user: settings.name };
 }
 
 /** Returns the settings of an embedded database of the product. @param {string} dataDir */
