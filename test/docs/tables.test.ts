@@ -8,7 +8,6 @@ import {
 } from '../../src/platform/config/bounds.js';
 import type { PlanTable } from '../../src/platform/config/plan-limits.js';
 import { Settings } from '../../src/platform/config/settings.js';
-import type { BoundedPool } from '../../src/platform/database/pools/bounded-pool.js';
 import { ServiceMetrics } from '../../src/platform/metrics/service-metrics.js';
 import { PRODUCT } from '../../src/product.js';
 import { useStore } from '../harness/http/store.js';
@@ -97,8 +96,7 @@ test('docs/monitoring.md has each metric of a replica', async () => {
   const rows = rowsOf('docs/monitoring.md', 'metric', 'meaning');
   await store.api.get('/v1/items');
   // The harness does not start a process, which has metrics of its own.
-  const pool = { idleCount: 0, totalCount: 0, waitingCount: 0 } as BoundedPool;
-  const process = new ServiceMetrics(new Settings(PRODUCT, {}), pool);
+  const process = new ServiceMetrics(new Settings(PRODUCT, {}));
   process.observeProcess(() => 0, { version: '', commit: '', commitDate: '' });
   const text = (await store.service.metrics()) + (await process.text());
   const names = text.matchAll(/^# TYPE (\w+)/gm);
