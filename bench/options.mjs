@@ -16,6 +16,7 @@ const PEER_NAMES = PEERS.map(({ name }) => name);
  * @property {number} processes
  * @property {number} seconds
  * @property {number} warmUp in seconds
+ * @property {number} blocks
  * @property {number} connections
  * @property {number} animals
  * @property {string} output file
@@ -38,6 +39,7 @@ export function readOptions() {
     .option('--processes <N>', 'processes per server, one after the other', wholeNumber, 3)
     .option('--seconds <N>', 'length of a round in seconds', wholeNumber, 2)
     .option('--warm-up <N>', 'seconds per process and scenario', wholeNumber, 10)
+    .option('--blocks <N>', 'blocks of requests per scenario of a replay', wholeNumber, 2_500)
     .option('--connections <N>', 'number of connections', wholeNumber, 64)
     .option('--animals <N>', 'animals in the database', wholeNumber, 100_000)
     .option('--output <FILE>', 'file for all figures, as JSON', 'reports/bench.json')

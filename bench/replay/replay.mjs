@@ -66,12 +66,13 @@ export async function replay(environment, options, signal) {
  * @param {AbortSignal} signal
  * @returns {Promise<Record<string, Figures>>} by scenario
  */
-async function replayIn({ peer, store }, { node, scenario: names }, signal) {
+async function replayIn({ peer, store }, { node, scenario: names, blocks }, signal) {
   const port = await freePort();
   const scenarios = (await listScenarios(store)).filter(({ name }) => names.includes(name));
   const folder = join(peer.program, '..');
   const work = {
     port,
+    blocks,
     statements: join(folder, 'platform/database/pipelining/pipelined-statements.js'),
     scenarios: scenarios.map((scenario) => ({
       name: scenario.name,
