@@ -35,8 +35,8 @@ export default {
     { ...COMMON, displayName: 'system', testMatch: ['**/test/**/*.system.test.ts'] },
     { ...COMMON, displayName: 'nightly', testMatch: ['**/test/**/*.nightly.test.ts'] },
   ],
-  // The machines of CI have two cores. One worker more keeps them busy, because many tests wait for a process, the database or a timer.
-  maxWorkers: 3,
+  // The machines of CI have two cores. More workers keep them busy, because many tests wait for a process, the database or a timer.
+  maxWorkers: 4,
   maxConcurrency: 25,
   // Twice the limit of a wait (test/harness/run/until.ts).
   testTimeout: 120_000,

@@ -4,16 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { useDatabase } from '../../../harness/database/database.js';
-import { holdTable } from '../../../harness/database/database-lock.js';
 import { createOwner } from '../../../harness/database/factories.js';
 import { ApiClient } from '../../../harness/http/client.js';
-import {
-  Cli,
-  DATABASE_LINE,
-  OPERATOR,
-  resultOf,
-  PROGRAM,
-} from '../../../harness/processes/command.js';
+import { Cli, DATABASE_LINE, OPERATOR } from '../../../harness/processes/command.js';
 import { startService } from '../../../harness/service/service.js';
 
 const MAX = 2n ** 63n - 1n;
@@ -341,25 +334,6 @@ describe('items import', () => {
     expect(
       await database.query("SELECT details ->> 'sha256' AS sha256 FROM operator_actions"),
     ).toEqual([{ sha256 }]);
-  });
-
-  test('of two imports of the same items at the same time, one adds them', async () => {
-    const same = file(`${HEADER}Frank,1,\nBo,2,sold\n`);
-    const other = file(`${HEADER}Ann,1,\n`, 'other.csv');
-    const env = { DATABASE_URL: database.url, DATABASE_LOCK_TIMEOUT_SECONDS: '60' };
-    const lock = await holdTable(database, 'test_items', 'SHARE');
-    const first = resultOf(new Cli(env, {}, PROGRAM).start('items', 'import', same));
-    try {
-      await lock.waitedFor();
-      expect(await cli.failure(1, 'items', 'import', same)).toBe(
-        'Nothing was added. Another command imports the same items at the moment.',
-      );
-      expect(await importFile(other, '--dry-run')).toMatchObject({ valid: 1 });
-    } finally {
-      await lock.release();
-    }
-    expect(await first).toMatchObject({ code: 0 });
-    expect(await stored()).toEqual([row('Frank'), row('Bo', 2, 'sold')]);
   });
 });
 

@@ -1,11 +1,12 @@
-// Imports, updates and exports of many rows.
+// Imports, updates and exports of many rows, or of several processes.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { useDatabase } from '../../../harness/database/database.js';
-import { Cli, PROGRAM } from '../../../harness/processes/command.js';
+import { holdTable } from '../../../harness/database/database-lock.js';
+import { Cli, PROGRAM, resultOf } from '../../../harness/processes/command.js';
 import { until } from '../../../harness/run/until.js';
 import { inheritedEnvironment } from '../../../harness/service/service.js';
 
@@ -13,8 +14,8 @@ const folder = mkdtempSync(join(tmpdir(), 'items-'));
 const database = useDatabase();
 const cli = Cli.on(database);
 
-function file(content: string): string {
-  const path = join(folder, 'items.csv');
+function file(content: string, name = 'items.csv'): string {
+  const path = join(folder, name);
   writeFileSync(path, content);
   return path;
 }
@@ -64,4 +65,36 @@ test('a reader that stops ends the export quietly', async () => {
   expect(await shell('$CLI items export | true')).toEqual({ code: 0, output: '' });
   const active = `SELECT FROM pg_stat_activity WHERE query LIKE 'COPY%' AND state = 'active'`;
   await until(async () => (await database.query(active)).length === 0);
+});
+
+test('of two imports of the same items at the same time, one adds them', async () => {
+  const same = file('name,categoryId,status\nFrank,1,\nBo,2,sold\n');
+  const other = file('name,categoryId,status\nAnn,1,\n', 'other.csv');
+  const env = { DATABASE_URL: database.url, DATABASE_LOCK_TIMEOUT_SECONDS: '60' };
+  const lock = await holdTable(database, 'test_items', 'SHARE');
+  const first = resultOf(new Cli(env, {}, PROGRAM).start('items', 'import', same));
+  try {
+    await lock.waitedFor();
+    expect(await cli.failure(1, 'items', 'import', same)).toBe(
+      'Nothing was added. Another command imports the same items at the moment.',
+    );
+    expect(await cli.json('items', 'import', other, '--dry-run')).toMatchObject({ valid: 1 });
+  } finally {
+    await lock.release();
+  }
+  expect(await first).toMatchObject({ code: 0 });
+  expect((await stored()).map(({ name }) => name)).toEqual(['Frank', 'Bo']);
+});
+
+test.each(['\r', '\r\n'])('CSV of more than 1 MiB with the line end %j is read', async (end) => {
+  const row = `"${'x\r\ny'.repeat(25)}";1`;
+  const lines = ['sep=;', 'name;categoryId', ...Array.from({ length: 11_000 }, () => row)];
+  const path = file(lines.join(end));
+  expect(await cli.json('items', 'import', path, '--dry-run')).toMatchObject({ valid: 11_000 });
+  writeFileSync(path, [...lines, 'z;1;more', ''].join(end));
+  const { stderr } = await cli.run('items', 'import', path);
+  expect(stderr).toContain(`1 of 11001\nline ${3 + 11_000 * 26}: has 3 cells`);
+  writeFileSync(path, Buffer.from([...lines, 'é;1', ''].join(end), 'latin1'));
+  const line = await cli.failure(1, 'items', 'import', path);
+  expect(line).toContain(`Line ${3 + 11_000 * 26} is not text in UTF-8`);
 });

@@ -230,16 +230,3 @@ test('an error that no line causes is not reported for a line', async () => {
   await database.query('ALTER TABLE staged RENAME COLUMN other TO mood');
   expect(stderr).toMatch(/\n42703: [^\n]+\n$/);
 });
-
-test.each(['\r', '\r\n'])('CSV of more than 1 MiB with the line end %j is read', async (end) => {
-  const row = `"${'x\r\ny'.repeat(25)}";calm`;
-  const lines = ['sep=;', 'code;mood', ...Array.from({ length: 11_000 }, () => row)];
-  const path = file(lines.join(end));
-  expect(await cli.json('letters', 'import', path, '--dry-run')).toMatchObject({ valid: 11_000 });
-  writeFileSync(path, [...lines, 'z;calm;more', ''].join(end));
-  const { stderr } = await cli.run('letters', 'import', path);
-  expect(stderr).toContain(`1 of 11001\nline ${3 + 11_000 * 26}: has 3 cells`);
-  writeFileSync(path, Buffer.from([...lines, 'é;calm', ''].join(end), 'latin1'));
-  const line = await cli.failure(1, 'letters', 'import', path);
-  expect(line).toContain(`Line ${3 + 11_000 * 26} is not text in UTF-8`);
-});
