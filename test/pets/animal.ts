@@ -1,6 +1,6 @@
 import type { PetStatus } from '../../src/pets/pet.entity.js';
 import type { TestDatabase } from '../harness/database/database.js';
-import { COLUMNS, newAnimal, PROPERTIES, rowOf } from './new-animal.mjs';
+import { animalNumber, COLUMNS, newAnimal, PROPERTIES, rowOf } from './new-animal.mjs';
 
 export { newAnimal };
 
@@ -52,8 +52,7 @@ export function createPets(
   status: (index: number) => PetStatus = () => 'available',
 ): Promise<string[]> {
   const animals = Array.from({ length: count }, (_, index) => ({
-    name: `Pet ${index + 1}`,
-    categoryId: 1,
+    ...animalNumber(index + 1),
     status: status(index),
   }));
   return addPets(database, animals);

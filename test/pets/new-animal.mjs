@@ -11,6 +11,9 @@ export function newAnimal(changes) {
   return Object.assign({ name: 'Frank', categoryId: 7 }, changes);
 }
 
+/** Returns properties of one of several animals. @param {number} number */
+export const animalNumber = (number) => ({ name: `Pet ${number}`, categoryId: 1 });
+
 /** A valid animal, of which many are stored. NUMBER stands for 15 digits, which are others in each. */
 export const NUMBERED_ANIMAL = newAnimal({ name: 'Animal NUMBER', status: 'available' });
 
