@@ -13,10 +13,14 @@ export class OrdersCommands {
     private readonly terminal: Terminal,
   ) {}
 
-  @Command('cancel', 'cancel orders, so that their animals are available again', (command) =>
-    command
-      .argument('<ids...>', 'the ids of the orders', each(parseInt64Argument))
-      .option(...YES_OPTION),
+  @Command(
+    'cancel',
+    'cancel orders, so that their animals are available again',
+    (command) =>
+      command
+        .argument('<ids...>', 'the ids of the orders', each(parseInt64Argument))
+        .option(...YES_OPTION),
+    { effect: 'changed' },
   )
   async cancel(ids: bigint[], options: { yes?: true }): Promise<CancelledOrder[]> {
     const { description } = this.terminal.database;

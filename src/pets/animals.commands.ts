@@ -72,9 +72,14 @@ export class AnimalsCommands {
     return this.animals.count();
   }
 
-  @Command('change', 'change animals', (command) => {
-    changeArguments(NewPet, Pet)(command.argument(...IDS).option(...YES_OPTION));
-  })
+  @Command(
+    'change',
+    'change animals',
+    (command) => {
+      changeArguments(NewPet, Pet)(command.argument(...IDS).option(...YES_OPTION));
+    },
+    { effect: 'changed' },
+  )
   async change(ids: bigint[], { changes, ...options }: { changes: Partial<NewPet>; yes?: true }) {
     const properties = Object.keys(changes) as (keyof NewPet)[];
     const changed = (await this.existing(ids)).map((animal) => {
@@ -93,27 +98,32 @@ export class AnimalsCommands {
     });
   }
 
-  @Command('remove', 'remove animals', (command) => {
-    const [, description, parse] = IDS;
-    filterOptions(command.argument('[ids...]', description, parse))
-      .option(
-        '--from <id>',
-        'with --to: all animals with these and the ids between',
-        parseInt64Argument,
-      )
-      .option('--to <id>', 'see --from', parseInt64Argument)
-      .option(...YES_OPTION)
-      .hook('preAction', () => {
-        const { from, to, status, category, name } = command.opts<Partial<Range> & Filter>();
-        const isRange = from !== undefined && to !== undefined && from <= to;
-        const hasNoRange = from === undefined && to === undefined;
-        const hasNoFilter = (status ?? category ?? name) === undefined;
-        const isSelection = isRange || (hasNoRange && status !== undefined);
-        if (command.args.length > 0 ? !(hasNoRange && hasNoFilter) : !isSelection) {
-          command.error('error: expected ids, or --from and --to, or --status');
-        }
-      });
-  })
+  @Command(
+    'remove',
+    'remove animals',
+    (command) => {
+      const [, description, parse] = IDS;
+      filterOptions(command.argument('[ids...]', description, parse))
+        .option(
+          '--from <id>',
+          'with --to: all animals with these and the ids between',
+          parseInt64Argument,
+        )
+        .option('--to <id>', 'see --from', parseInt64Argument)
+        .option(...YES_OPTION)
+        .hook('preAction', () => {
+          const { from, to, status, category, name } = command.opts<Partial<Range> & Filter>();
+          const isRange = from !== undefined && to !== undefined && from <= to;
+          const hasNoRange = from === undefined && to === undefined;
+          const hasNoFilter = (status ?? category ?? name) === undefined;
+          const isSelection = isRange || (hasNoRange && status !== undefined);
+          if (command.args.length > 0 ? !(hasNoRange && hasNoFilter) : !isSelection) {
+            command.error('error: expected ids, or --from and --to, or --status');
+          }
+        });
+    },
+    { effect: 'removed' },
+  )
   remove(
     ids: bigint[] = [],
     { from, to, yes, status, category, name }: Partial<Range> & Filter & { yes?: true },
@@ -182,6 +192,7 @@ export class AnimalsCommands {
     'import',
     'add the animals of a file: CSV, or one JSON object per line',
     importArguments(NewPet),
+    { effect: 'added' },
   )
   import(path: string, options: ImportOptions) {
     return this.files.import(ANIMALS, path, options);
@@ -191,6 +202,7 @@ export class AnimalsCommands {
     'update',
     'update animals from a file with their ids, such as the output of export --ids',
     updateArguments(NewPet),
+    { effect: 'changed' },
   )
   update(path: string, options: UpdateOptions) {
     return this.files.update(ANIMALS, path, options);

@@ -288,7 +288,7 @@ test('a locked animal stops the command within a second, and it holds no lock th
   const range = await remove('--from', '1', '--to', '2');
   for (const { code, stdout, stderr } of [change, await remove('1', '2'), range]) {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/\nAnother transaction .+ Try again\.\n$/);
+    expect(stderr).toMatch(/\nAnother transaction .+ Nothing was \w+\. Run the command again\.\n$/);
   }
   await store.query('SELECT FROM pets WHERE id = 1 FOR UPDATE NOWAIT');
   await holder.end();

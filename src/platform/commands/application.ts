@@ -3,7 +3,9 @@ import { constants } from 'node:os';
 import type { Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { recordAction } from '../access/administration/operator-actions.repository.js';
+import { DataSource } from 'typeorm';
 import type { DeclaredCommand } from './command.decorator.js';
+import { CommandFailure, CommitObserver, explainFailure } from './command-failure.js';
 import { Terminal } from './terminal.js';
 import { SYSTEM_CLOCK } from '../config/clock.js';
 import type { DatabaseSettings } from '../config/database-settings.js';
@@ -47,7 +49,7 @@ export async function runCommand(
   root: Type,
   { provider, declared, args, json }: CommandCall,
 ): Promise<void> {
-  const { method, createsDatabase = false, anySchema = false } = declared;
+  const { method, effect, createsDatabase = false, anySchema = false } = declared;
   const settings = new Settings(product);
   const { connection, dataDir } = settings.database;
   if (!createsDatabase && connection === undefined && !hasCluster(dataDir)) {
@@ -73,10 +75,17 @@ export async function runCommand(
       logger: new NestLogger(logger, () => undefined),
       abortOnError: false,
     });
+    const observer = new CommitObserver();
+    application.get(DataSource).subscribers.push(observer);
     try {
       const commands = application.get<CommandProvider>(provider);
       await printResult(await commands[method]?.(...args), declared, json);
       if (!json) application.get(Terminal).notes.forEach((note) => console.error(note));
+    } catch (error) {
+      const isEmbedded = database.embedded;
+      const { isCommitSent } = observer;
+      const { command } = product;
+      throw explainFailure(error, { effect, isCommitSent, isEmbedded, command });
     } finally {
       await application.close();
     }
@@ -132,7 +141,7 @@ async function withLocation(
     signal.throwIfAborted();
     await Promise.race([work(location), once(signal, 'abort')]);
   } catch (cause) {
-    if (!location?.embedded || !isTemporary(cause)) throw cause;
+    if (cause instanceof CommandFailure || !location?.embedded || !isTemporary(cause)) throw cause;
     const message = 'The embedded database was stopped or has failed. Run the command again.';
     throw new Error(message, { cause });
   } finally {

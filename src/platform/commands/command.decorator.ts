@@ -2,10 +2,16 @@ import 'reflect-metadata';
 import type { Type } from '@nestjs/common';
 import type { Command as Commander } from 'commander';
 import type { StoreOptions } from '../config/product.js';
+import type { Effect } from './command-failure.js';
 
 const COMMANDS = Symbol('commands');
 
 export interface CommandOptions {
+  /**
+   * What the command does to the database, in one transaction. If the database fails, the command says that
+   * nothing was added, changed or removed.
+   */
+  effect?: Effect;
   /** Whether the command may create the embedded database. */
   createsDatabase?: boolean;
   /** Whether migrations may be pending. */

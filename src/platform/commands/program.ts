@@ -11,8 +11,6 @@ import type { Product, StoreOptions } from '../config/product.js';
 
 const FAILURE = 1;
 const WRONG_USAGE = 2;
-/** A SQLSTATE. */
-const DISK_FULL = '53100';
 
 /** The commands that every product has. */
 const ADMINISTRATION: CommandGroups = {
@@ -66,9 +64,7 @@ export async function run(args: readonly string[], project: Project): Promise<nu
     const { code = '' } = error as { code?: string };
     const message = error instanceof Error ? error.message : String(error);
     // docs/runbook.md lists the codes of PostgreSQL.
-    const reason =
-      code === DISK_FULL ? 'The disk of the database is full. Nothing was added or changed: ' : '';
-    const text = /^\d[\dA-Z]{4}$/.test(code) ? `${code}: ${reason}${message}` : message;
+    const text = /^\d[\dA-Z]{4}$/.test(code) ? `${code}: ${message}` : message;
     const isList = process.stderr.isTTY || error instanceof LinesError;
     const lines = isList ? text.split('\n') : [text];
     for (const line of lines) console.error(oneLine(line, project.product));

@@ -12,10 +12,5 @@ export async function withShortLocks<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   await queryRows(manager, "SET LOCAL lock_timeout = '500ms'");
-  try {
-    return await work();
-  } catch (cause) {
-    if ((cause as { code?: string }).code !== '55P03') throw cause;
-    throw new Error('Another transaction changes one of these rows. Try again.', { cause });
-  }
+  return work();
 }

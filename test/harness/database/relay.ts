@@ -16,6 +16,7 @@ export class Relay {
   private readonly sent: Buffer[] = [];
   private readonly watchers = new Set<(chunk: Buffer) => void>();
   private isHeld = false;
+  private holdsAfter: string | undefined;
   private listener = createServer();
   private port = 0;
   /** How many connections there were so far. */
@@ -75,6 +76,11 @@ export class Relay {
     this.target = new URL(url);
   }
 
+  /** Withholds the responses of the server from the moment when these bytes are sent to it. */
+  holdAfter(bytes: string): void {
+    this.holdsAfter = bytes;
+  }
+
   /** Withholds the responses of the server. */
   hold(): void {
     this.isHeld = true;
@@ -92,6 +98,7 @@ export class Relay {
   /** Lets everything through again, what was withheld first. */
   async restore(): Promise<void> {
     this.isHeld = false;
+    this.holdsAfter = undefined;
     for (const { client, held } of this.connections) {
       for (const chunk of held.splice(0)) client.write(chunk);
     }
@@ -117,6 +124,7 @@ export class Relay {
     client.on('data', (chunk) => {
       if (connection.isForgotten) return;
       this.sent.push(chunk);
+      if (this.holdsAfter !== undefined && chunk.includes(this.holdsAfter)) this.hold();
       server.write(chunk);
     });
     server.on('data', (chunk) => {

@@ -24,12 +24,14 @@ const LETTERS = { name: 'letters', entity: Letter, dto: NewLetter };
 class LettersCommands {
   constructor(private readonly files: RowFiles) {}
 
-  @Command('import', 'add the letters of a file', importArguments(NewLetter))
+  @Command('import', 'add the letters of a file', importArguments(NewLetter), { effect: 'added' })
   import(path: string, options: ImportOptions) {
     return this.files.import(LETTERS, path, options);
   }
 
-  @Command('update', 'change the letters of a file', updateArguments(NewLetter))
+  @Command('update', 'change the letters of a file', updateArguments(NewLetter), {
+    effect: 'changed',
+  })
   update(path: string, options: UpdateOptions) {
     return this.files.update(LETTERS, path, options);
   }

@@ -25,12 +25,12 @@ const TOYS = { name: 'toys', entity: Toy, dto: NewToy };
 class ToysCommands {
   constructor(private readonly files: RowFiles) {}
 
-  @Command('import', 'add the toys of a file', importArguments(NewToy))
+  @Command('import', 'add the toys of a file', importArguments(NewToy), { effect: 'added' })
   import(path: string, options: ImportOptions) {
     return this.files.import(TOYS, path, options);
   }
 
-  @Command('update', 'change the toys of a file', updateArguments(NewToy))
+  @Command('update', 'change the toys of a file', updateArguments(NewToy), { effect: 'changed' })
   update(path: string, options: UpdateOptions) {
     return this.files.update(TOYS, path, options);
   }

@@ -80,7 +80,7 @@ describe('a command on the embedded database while no service runs', () => {
       } else await owner.close();
       expect(await result).toMatchObject({
         code: 1,
-        stderr: `Database: embedded in ${dataDir}\nThe embedded database was stopped or has failed. Run the command again.\n`,
+        stderr: `Database: embedded in ${dataDir}\nThe embedded database was stopped or has failed. Nothing was changed. Run the command again.\n`,
       });
       await lock;
       if (!owner.running) return;

@@ -67,7 +67,7 @@ export class KeysCommands {
         .addOption(noteOption(product));
       addPlanOptions(command, plans, { required: false });
     },
-    { ifUnprinted },
+    { effect: 'changed', ifUnprinted },
   )
   async issue(options: Options) {
     const { owner = '', plan, note, readOnly, expiresIn: lifetimeMs } = options;
@@ -137,6 +137,7 @@ export class KeysCommands {
           if (note ?? access ?? (expiresIn !== undefined || expiry === false)) return;
           command.error('error: expected --note, --access, --expires-in or --no-expiry');
         }),
+    { effect: 'changed' },
   )
   async change(id: bigint, { note, access, expiresIn, expiry }: Options) {
     const lifetimeMs = expiry === false ? null : expiresIn;
@@ -151,7 +152,7 @@ export class KeysCommands {
         .argument('<id>', 'the id of the key to replace', parseId)
         .option('--overlap <time>', 'how long both are valid (default: 24h)', parseDuration)
         .option('--expires-in <time>', 'lifetime (default: that of the old key)', parseLifetime),
-    { ifUnprinted },
+    { effect: 'changed', ifUnprinted },
   )
   async rotate(id: bigint, { overlap, expiresIn }: Options) {
     const issued = await this.keys.rotate(id, overlap, expiresIn);
@@ -171,7 +172,7 @@ export class KeysCommands {
           if (command.args.length > 0 !== (command.getOptionValue('owner') !== undefined)) return;
           command.error('error: expected either the id of a key or --owner');
         }),
-    { fit: FIT },
+    { effect: 'changed', fit: FIT },
   )
   async revoke(id: bigint | undefined, options: Options) {
     const { owner = '' } = options;
@@ -196,6 +197,7 @@ export class KeysCommands {
     'unban',
     'lift the ban of a key and of those that it replaced or that replaced it',
     (command) => command.argument('<id>', 'the id of the key', parseId),
+    { effect: 'changed' },
   )
   async unban(id: bigint) {
     const { decisions } = await this.counters.read([countedKey(await this.keys.inspect(id))]);

@@ -37,18 +37,27 @@ export class OwnersCommands {
     return (await this.owners.list()).map((owner) => this.ownerJson(owner));
   }
 
-  @Command('set-plan', "change the owner's plan", (command, { product, plans }) => {
-    command.argument('<name>', 'the name of the owner', ownerOf(product));
-    addPlanOptions(command, plans, { required: true });
-  })
+  @Command(
+    'set-plan',
+    "change the owner's plan",
+    (command, { product, plans }) => {
+      command.argument('<name>', 'the name of the owner', ownerOf(product));
+      addPlanOptions(command, plans, { required: true });
+    },
+    { effect: 'changed' },
+  )
   async setPlan(name: string, options: Options & { plan: string }) {
     return this.ownerJson(await this.owners.setPlan(name, storedPlan(options)));
   }
 
-  @Command('rename', 'rename an owner', (command, { product }) =>
-    command
-      .argument('<name>', 'the name of the owner', ownerOf(product))
-      .argument('<new>', 'the new name', ownerOf(product)),
+  @Command(
+    'rename',
+    'rename an owner',
+    (command, { product }) =>
+      command
+        .argument('<name>', 'the name of the owner', ownerOf(product))
+        .argument('<new>', 'the new name', ownerOf(product)),
+    { effect: 'changed' },
   )
   async rename(name: string, newName: string) {
     return this.ownerJson(await this.owners.rename(name, newName));
@@ -59,6 +68,7 @@ export class OwnersCommands {
     'remove an owner whose API keys are revoked or were never used',
     (command, { product }) =>
       command.argument('<name>', 'the name of the owner', ownerOf(product)).option(...YES_OPTION),
+    { effect: 'changed' },
   )
   async remove(name: string, options: Options) {
     const unused = await this.owners.findUnusedKeys(name);

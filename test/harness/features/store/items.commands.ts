@@ -57,12 +57,12 @@ export class ItemsCommands {
     return Promise.resolve({ id: 1n, key: 'test_items_pkey' });
   }
 
-  @Command('import', 'add the items of a file', importArguments(NewItem))
+  @Command('import', 'add the items of a file', importArguments(NewItem), { effect: 'added' })
   import(path: string, options: ImportOptions) {
     return this.files.import(ITEMS, path, options);
   }
 
-  @Command('update', 'change the items of a file', updateArguments(NewItem))
+  @Command('update', 'change the items of a file', updateArguments(NewItem), { effect: 'changed' })
   update(path: string, options: UpdateOptions) {
     return this.files.update(ITEMS, path, options);
   }

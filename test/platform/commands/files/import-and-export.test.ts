@@ -476,7 +476,7 @@ describe('items export', () => {
     await holder.connect();
     await holder.query('BEGIN; SELECT FROM test_items WHERE id = 2 FOR UPDATE');
     const line = await cli.failure(1, 'items', 'update', file('id,name\n1,a\n2,b\n'));
-    expect(line).toMatch(/^Another transaction .+ Try again\.$/);
+    expect(line).toMatch(/^Another transaction .+ Nothing was changed\. Run the command again\.$/);
     await database.query('SELECT FROM test_items WHERE id = 1 FOR UPDATE NOWAIT');
     await holder.end();
   });

@@ -1,5 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmdirSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createOwner } from '../../../harness/database/factories.js';
@@ -15,6 +23,7 @@ const programs = findPostgresPrograms();
 /** A disk of its own, which root can mount. */
 const disk = mkdtempSync(join(tmpdir(), 'pets-disk-'));
 const isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', disk]).status === 0;
+const NAME = 'x'.repeat(250);
 const filler = join(disk, 'filler');
 if (!isMounted) process.stderr.write('Skipped: only root can mount a disk.\n');
 afterAll(() => {
@@ -44,7 +53,7 @@ afterAll(() => {
     await server.remove();
   });
 
-  const create = () => api.post('/v1/items', { name: 'x'.repeat(250), categoryId: 1 });
+  const create = () => api.post('/v1/items', { name: NAME, categoryId: 1 });
   const state = async () => {
     const { json } = await api.get('/health/ready');
     const writes = await metric(service, 'component_up{component="database_writes"}');
@@ -67,15 +76,20 @@ afterAll(() => {
   });
 
   test('a command says that the disk is full and that nothing was added', async () => {
+    const items = await server.query('SELECT * FROM test_items ORDER BY id');
+    const file = join(disk, 'items.csv');
+    const rows = Array.from({ length: 2_000 }, (_, index) => `${items[0]!['id']}${index},${NAME}`);
+    writeFileSync(file, `id,name,categoryId\n${rows.map((row) => `${row},1\n`).join('')}`);
     fill();
-    const items = await server.query('SELECT FROM test_items');
     const cli = new Cli({ DATABASE_URL: server.url });
-    const { code, stderr } = await cli.run('items', 'seed', '--items', '100000', '--yes');
-    expect(code).toBe(1);
-    expect(stderr).toMatch(
-      /^53100: The disk of the database is full\. Nothing was added or changed: \w/m,
+    const line = await cli.failure(1, 'items', 'import', file);
+    expect(line).toMatch(
+      /^The disk of the database is full\. Nothing was added\. \(53100: .*No space left on device\)$/,
     );
-    expect(await server.query('SELECT FROM test_items')).toHaveLength(items.length);
+    expect(await server.query('SELECT * FROM test_items ORDER BY id')).toEqual(items);
+    expect(
+      await server.query(`SELECT FROM operator_actions WHERE action = 'items import'`),
+    ).toEqual([]);
     rmSync(filler);
   });
 });

@@ -1,0 +1,66 @@
+import type { BeforeQueryEvent, EntitySubscriberInterface } from 'typeorm';
+import { isUnavailable } from '../database/database-errors.js';
+import { ConnectionFailedError } from '../database/pools/bounded-pool.js';
+import { describeCause } from '../errors/error-details.js';
+
+/** What a command does to the database, in one transaction. */
+export type Effect = 'added' | 'changed' | 'removed';
+
+/** Observes whether a command has sent a COMMIT. */
+export class CommitObserver implements EntitySubscriberInterface {
+  isCommitSent = false;
+
+  beforeQuery({ query }: BeforeQueryEvent): void {
+    this.isCommitSent ||= query === 'COMMIT';
+  }
+}
+
+/** A failure of the database in plain words, with what the command has done. */
+export class CommandFailure extends Error {}
+
+const AGAIN = ' Run the command again.';
+const LOCKED = 'Another transaction changes one of these rows.';
+
+/** What SQLSTATEs mean. */
+const REASONS: Readonly<Record<string, string>> = {
+  '25006': 'The database is read-only.',
+  '40001': LOCKED,
+  '40P01': LOCKED,
+  '53100': 'The disk of the database is full.',
+  '55P03': LOCKED,
+  '57014': 'The database took too long.',
+};
+
+/** SQLSTATEs of a lost connection: after them, nobody knows whether a COMMIT has succeeded. */
+const LOST_STATE = /^(?:08|57P)/;
+const STATE = /^[\dA-Z]{5}$/;
+
+/**
+ * Returns a failure of the database as a CommandFailure, and any other error as it is.
+ *
+ * @param command that of the product, such as `pets`
+ */
+export function explainFailure(
+  error: unknown,
+  {
+    effect,
+    isCommitSent,
+    isEmbedded,
+    command,
+  }: { effect?: Effect | undefined; isCommitSent: boolean; isEmbedded: boolean; command: string },
+): unknown {
+  if (!isUnavailable(error)) return error;
+  const { code = '', message } = error as Error & { code?: string };
+  const isLost = LOST_STATE.test(code) || !STATE.test(code);
+  let reason = REASONS[code] ?? 'The database has failed.';
+  if (isLost) reason = 'The connection to the database was lost.';
+  if (error instanceof ConnectionFailedError) reason = `${message.replace(/\.$/, '')}.`;
+  if (isLost && isEmbedded) reason = 'The embedded database was stopped or has failed.';
+  const isShown = !reason.includes(message) && !(isLost && isEmbedded) && reason !== LOCKED;
+  const detail = isShown ? ` (${describeCause(error)})` : '';
+  let outcome = effect ? ` Nothing was ${effect}.` : '';
+  if (effect && isCommitSent && isLost) {
+    outcome = ` It is not known whether all was ${effect}, or nothing: \`${command} audit list\` shows the change if it was stored.`;
+  } else if (reason === LOCKED || isLost) outcome += AGAIN;
+  return new CommandFailure(`${reason}${outcome}${detail}`, { cause: error });
+}

@@ -1,0 +1,169 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { useDatabase } from '../harness/database/database.js';
+import { Relay } from '../harness/database/relay.js';
+import { Cli, OPERATOR } from '../harness/processes/command.js';
+import { until } from '../harness/run/until.js';
+import { createPets, newAnimal } from './animal.js';
+
+// Failures of the database in the middle of a command that changes animals.
+const folder = mkdtempSync(join(tmpdir(), 'failures-'));
+const imported = join(folder, 'import.ndjson');
+const updated = join(folder, 'update.csv');
+const database = useDatabase();
+let relay: Relay;
+let cli: Cli;
+
+beforeAll(async () => {
+  relay = await Relay.open(database.url);
+  cli = new Cli({ DATABASE_URL: relay.url }, { app: true });
+  const animals = Array.from({ length: 5 }, (_, index) => newAnimal({ name: `New ${index}` }));
+  writeFileSync(imported, animals.map((animal) => JSON.stringify(animal)).join('\n'));
+  writeFileSync(updated, 'id,name\n1,a\n2,b\n3,c\n4,d\n5,e\n');
+});
+beforeEach(async () => {
+  await database.query('TRUNCATE pets, operator_actions RESTART IDENTITY CASCADE');
+  await createPets(database, 5);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+type Command = readonly [command: string, effect: string, args: readonly string[]];
+const COMMANDS: readonly Command[] = [
+  ['import', 'added', [imported]],
+  ['update', 'changed', [updated]],
+  ['change', 'changed', ['1', '2', '3', '4', '5', '--status', 'sold']],
+  ['remove', 'removed', ['1', '2', '3', '4', '5', '--yes']],
+  ['remove', 'removed', ['--status', 'available', '--yes']],
+];
+const stored = () => database.query('SELECT * FROM pets ORDER BY id');
+const actions = () => database.query('SELECT actor, action FROM operator_actions');
+
+/** Runs SQL when a command stores, changes or removes its third animal. */
+async function onThird(sql: string, work: () => Promise<void>): Promise<void> {
+  await database.query(`
+    CREATE SEQUENCE touched;
+    CREATE FUNCTION on_third() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF nextval('touched') = 3 THEN PERFORM ${sql}; END IF;
+      RETURN coalesce(NEW, OLD); END $$;
+    CREATE TRIGGER on_third BEFORE INSERT OR UPDATE OR DELETE ON pets
+      FOR EACH ROW EXECUTE FUNCTION on_third()`);
+  try {
+    await work();
+  } finally {
+    await database.query('DROP FUNCTION on_third CASCADE; DROP SEQUENCE touched');
+  }
+}
+
+/** Runs a command that has to fail. Returns the line after the one with the effect of a removal. */
+async function lastLine(command: string, args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await cli.run('animals', command, ...args);
+  const lines = stderr.trimEnd().split('\n').slice(1);
+  expect({ code, stdout, stderr }).toMatchObject({ code: 1, stdout: '' });
+  expect(lines).toHaveLength(command === 'remove' ? 2 : 1);
+  return lines.at(-1)!;
+}
+
+/** Runs a command that has to fail and to leave everything as it is. Returns the line. */
+async function failureOf(command: string, args: readonly string[]): Promise<string> {
+  const before = await stored();
+  const line = await lastLine(command, args);
+  // A session whose connection was cut ends when it notices.
+  const others = 'SELECT FROM pg_stat_activity WHERE datname = $1 AND pid <> pg_backend_pid()';
+  await until(async () => (await database.query(others, [database.name])).length === 0);
+  expect([await stored(), await actions()]).toEqual([before, []]);
+  return line;
+}
+
+test.each(COMMANDS)(
+  '%s › a session that the server ends: nothing was %s (%j)',
+  async (command, effect, args) => {
+    await onThird('pg_terminate_backend(pg_backend_pid())', async () => {
+      expect(await failureOf(command, args)).toMatch(
+        new RegExp(
+          `^The connection to the database was lost\\. Nothing was ${effect}\\. Run the command again\\. \\(57P01: .+\\)$`,
+        ),
+      );
+    });
+  },
+);
+
+test.each(COMMANDS)(
+  '%s › a connection that breaks: nothing was %s (%j)',
+  async (command, effect, args) => {
+    await onThird('pg_sleep(60)', async () => {
+      const sleeping = `SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = $1`;
+      const failure = failureOf(command, args);
+      let pid: unknown;
+      await until(async () => {
+        const [session] = await database.query(sleeping, [database.name]);
+        pid = session?.['pid'];
+        return pid !== undefined;
+      });
+      await relay.cut();
+      await database.query('SELECT pg_terminate_backend($1)', [pid]);
+      expect(await failure).toMatch(
+        new RegExp(
+          `^The connection to the database was lost\\. Nothing was ${effect}\\. Run the command again\\. \\(.+\\)$`,
+        ),
+      );
+      await relay.restore();
+    });
+  },
+);
+
+test.each(COMMANDS.filter(([command]) => command !== 'import'))(
+  '%s › a locked animal: nothing was %s (%j)',
+  async (command, effect, args) => {
+    const holder = new Client({ connectionString: database.url });
+    await holder.connect();
+    await holder.query('BEGIN; SELECT FROM pets WHERE id = 3 FOR UPDATE');
+    try {
+      const before = await stored();
+      expect(await lastLine(command, args)).toBe(
+        `Another transaction changes one of these rows. Nothing was ${effect}. Run the command again.`,
+      );
+      expect([await stored(), await actions()]).toEqual([before, []]);
+    } finally {
+      await holder.end();
+    }
+  },
+);
+
+test.each(COMMANDS)(
+  '%s › a connection that breaks during the commit: it is not known whether all was %s (%j)',
+  async (command, effect, args) => {
+    const before = await stored();
+    relay.holdAfter('COMMIT\0');
+    const failure = lastLine(command, args);
+    await until(async () => (await actions()).length === 1);
+    await relay.cut();
+    expect(await failure).toMatch(
+      new RegExp(
+        `^The connection to the database was lost\\. It is not known whether all was ${effect}, or nothing: \`pets audit list\` shows the change if it was stored\\. \\(.+\\)$`,
+      ),
+    );
+    await relay.restore();
+    expect(await stored()).not.toEqual(before);
+    const listed = await cli.json('audit', 'list');
+    expect(listed).toMatchObject([{ actor: OPERATOR, action: `animals ${command}` }]);
+  },
+);
+
+test('import › a commit that the server rejects: nothing was added', async () => {
+  await database.query(`
+    CREATE FUNCTION reject() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      RAISE EXCEPTION USING ERRCODE = '53100', MESSAGE = 'No space left on device'; END $$;
+    CREATE CONSTRAINT TRIGGER reject AFTER INSERT ON operator_actions DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION reject()`);
+  try {
+    for (const [command, effect, args] of COMMANDS) {
+      expect(await failureOf(command, args)).toBe(
+        `The disk of the database is full. Nothing was ${effect}. (53100: No space left on device)`,
+      );
+    }
+  } finally {
+    await database.query('DROP FUNCTION reject CASCADE');
+  }
+});
