@@ -49,7 +49,8 @@ export class Authenticator {
   async identifyAgain(request: Request): Promise<Identification> {
     const hash = this.issuedHash(request);
     const caller = hash === '' ? unknownCaller(request) : await this.callerOf(hash);
-    request.state.caller = caller;
+    // A lookup that fails says nothing about the caller of a request that is in progress.
+    if (caller.reason !== 'unavailable' || !request.state.caller) request.state.caller = caller;
     return caller;
   }
 
@@ -78,6 +79,8 @@ export class Authenticator {
     if (!key) return INVALID;
     if (!isUsable(key, this.clock.now()))
       return { kind: 'anonymous', reason: 'invalid', rejectedKey: key };
+    if (key.planFailure)
+      return { kind: 'anonymous', reason: 'unavailable', rejectedKey: key, cause: key.planFailure };
     this.usage.noteUse(key);
     return { kind: 'key', key };
   }

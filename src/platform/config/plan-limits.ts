@@ -38,17 +38,15 @@ export class Plans {
     return { perMinute: limitPerMinute, perDay: limitPerDay };
   }
 
-  /** @throws Error if the store has no such plan, or if custom limits are missing */
-  getLimits(stored: StoredPlan): PlanLimits {
-    const limits = this.findLimits(stored);
-    if (limits) return limits;
-    const problem = this.limits.has(stored.plan) ? 'lacks its limits' : 'does not exist';
-    throw new Error(`The plan "${stored.plan}" of an owner ${problem}. Change the owner's plan.`);
+  /** Returns why `findLimits` finds none for an owner with this plan. */
+  failureOf(plan: string): Error {
+    const problem = this.limits.has(plan) ? 'lacks its limits' : 'does not exist';
+    return new Error(`The plan "${plan}" of an owner ${problem}. Change the owner's plan.`);
   }
 
   /** @throws Error unless the store has the plan, and the limits are set exactly if they are custom */
   check(stored: StoredPlan): void {
-    this.getLimits(stored);
+    if (!this.findLimits(stored)) throw this.failureOf(stored.plan);
     const hasLimits = stored.limitPerMinute !== null || stored.limitPerDay !== null;
     if (hasLimits && this.limits.get(stored.plan) !== null)
       throw new Error(`The limits of the plan "${stored.plan}" are fixed.`);

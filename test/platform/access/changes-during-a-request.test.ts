@@ -1,10 +1,16 @@
+import { holdTable } from '../../harness/database/database-lock.js';
 import { createKey } from '../../harness/database/factories.js';
 import { expectError } from '../../harness/http/error-response.js';
 import { RawConnection, requestHead } from '../../harness/http/raw-connection.js';
 import { useStore } from '../../harness/http/store.js';
+import { until } from '../../harness/run/until.js';
+import { metric } from '../../harness/service/metrics.js';
 import { SECOND_MS } from '../../harness/rate-limit/limits.js';
 
-const store = useStore({ features: ['bodies', 'slow'] });
+const store = useStore({
+  features: ['bodies', 'slow'],
+  env: { DATABASE_STATEMENT_TIMEOUT_SECONDS: '2', READINESS_TIMEOUT_SECONDS: '30' },
+});
 const ITEM = JSON.stringify({ name: 'Frank', categoryId: 1 });
 
 /** Begins a request with an API key of its own, and changes the key when the service has responded to the head. */
@@ -73,6 +79,25 @@ test('POST /v1/photos › an upload whose API key is revoked while it arrives is
   );
   expect(status).toBe(100);
   await expect(connection.serverEnd()).rejects.toThrow('ECONNRESET');
+});
+
+test('POST /v1/raw-bodies/req › an upload goes on although lookups of its API key fail while it arrives', async () => {
+  const headers = ['Content-Length: 4', 'Expect: 100-continue'];
+  const { key } = await createKey(store.database, store.owner.id);
+  const head = requestHead('POST /v1/raw-bodies/req', key, ...headers);
+  const connection = await RawConnection.open(store.service, head);
+  expect((await connection.response({ hasBody: false })).status).toBe(100);
+  const lock = await holdTable(store.database, 'api_keys', 'ACCESS EXCLUSIVE');
+  const lookups = () => metric(store.service, 'key_lookups_total{source="database"}');
+  const before = await lookups();
+  await store.service.advance(5 * SECOND_MS);
+  // Each one begins when the one before has failed.
+  await until(async () => (await lookups()) >= before + 3);
+  await lock.release();
+  expect(await connection.write('abcd').response()).toMatchObject({ status: 201 });
+  const line = await store.service.waitForLog(({ route }) => route === '/v1/raw-bodies/req');
+  expect(line).toMatchObject({ ownerId: store.owner.id });
+  connection.close();
 });
 
 test('GET /v1/slow/events › a stream of events whose API key is revoked is reset', async () => {

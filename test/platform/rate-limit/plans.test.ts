@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type INestApplication, Module } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { AdministrationModule, KeyAdministration } from '#platform';
+import { KeyCache } from '../../../src/platform/access/key-cache/key-cache.js';
 import { OwnerAdministration } from '../../../src/platform/access/administration/owner-administration.js';
 import { PLANS } from '../../../src/plans.js';
 import type { PlanLimits } from '../../../src/platform/config/plan-limits.js';
@@ -17,6 +18,7 @@ import {
   SECOND_MS,
   sequentially,
 } from '../../harness/rate-limit/limits.js';
+import { until } from '../../harness/run/until.js';
 import { startTestingApp } from '../../harness/service/testing-app.js';
 import { UNBOUNDED } from '../../harness/service/service.js';
 
@@ -173,11 +175,20 @@ describe('the plans of a store', () => {
     await expect(owner.setPlan('Old', plan)).rejects.toThrow(message);
   });
 
-  it('that are removed: 503 for their owners, and 200 when an operator has changed the plan', async () => {
+  it('that are removed: 503 for their owners without a query for each request, until an operator has changed the plan', async () => {
     const { app, ask } = await startStore();
     const { key } = await createOwner(database, { name: 'Silver', plan: 'silver' });
     expect((await ask(key)).status).toBe(503);
+    const { statistics } = app.get(KeyCache, { strict: false });
+    const { cache } = statistics;
+    await until(async () => {
+      expect((await ask(key)).status).toBe(503);
+      return statistics.cache > cache;
+    });
     await app.get(OwnerAdministration).setPlan('Silver', custom('gold', null));
-    expect((await ask(key)).headers.get('x-ratelimit-limit')).toBe('7');
+    await until(async () => (await ask(key)).headers.get('x-ratelimit-limit') === '7');
+    await database.query(`UPDATE api_keys SET revoked_at = now()`);
+    await database.query(`UPDATE owners SET plan = 'silver'`);
+    await until(async () => (await ask(key)).status === 401);
   });
 });

@@ -15,13 +15,16 @@ type Limit = number | null;
 type OfKey = [bigint, number, Date | null, boolean, Access];
 type Columns = [bigint, bigint, string, string, Limit, Limit, ...OfKey];
 
+const NO_LIMITS = { perMinute: 0, perDay: 0 };
+
 function toKey(columns: Columns, plans: Plans): KeyState {
   const [keyId, ownerId, owner, plan, limitPerMinute, limitPerDay, ...ofKey] = columns;
   const [firstKeyId, unbanCount, expiresAt, revoked, access] = ofKey;
-  const limits = plans.getLimits({ plan, limitPerMinute, limitPerDay });
+  const limits = plans.findLimits({ plan, limitPerMinute, limitPerDay });
+  const planFailure = limits ? undefined : plans.failureOf(plan);
   const expiresAtMs = expiresAt === null ? undefined : expiresAt.getTime();
   const state = { firstKeyId, unbanCount, expiresAtMs, revoked, access };
-  return { keyId, ownerId, owner, plan, limits, ...state };
+  return { keyId, ownerId, owner, plan, limits: limits ?? NO_LIMITS, planFailure, ...state };
 }
 
 /** The query on API keys for serving requests. */
@@ -32,11 +35,7 @@ export class KeyLookupRepository {
     private readonly plans: Plans,
   ) {}
 
-  /**
-   * Returns the state of the API key with this SHA-256 in hex, or null if it does not exist.
-   *
-   * @throws Error if the store does not have the plan of its owner
-   */
+  /** Returns the state of the API key with this SHA-256 in hex, or null if it does not exist. */
   async findByHash(hash: string): Promise<KeyState | null> {
     const [columns] = await this.statements.read(FIND_BY_HASH, [hash], (row: Columns) => row);
     return columns ? toKey(columns, this.plans) : null;

@@ -15,6 +15,8 @@ export interface Caller {
 export interface KeyState extends Caller {
   readonly access: Access;
   readonly limits: PlanLimits;
+  /** Why the plan of the owner has no limits, for example because a release removed it. Requests get 503. */
+  readonly planFailure: Error | undefined;
   readonly unbanCount: number;
   /** Milliseconds since the epoch; undefined: the API key does not expire. */
   readonly expiresAtMs: number | undefined;
@@ -26,12 +28,12 @@ interface AnonymousCaller {
   kind: 'anonymous';
   /**
    * missing: no bearer token was sent. invalid: malformed, unknown, expired or revoked.
-   * unavailable: the lookup failed because the database is unavailable.
+   * unavailable: the lookup failed because the database is unavailable, or the plan of the owner has no limits.
    */
   reason: 'missing' | 'invalid' | 'unavailable';
-  /** The expired or revoked API key, for the log. */
+  /** The API key that is not accepted, for the log. */
   rejectedKey?: KeyState;
-  /** Why the lookup failed. */
+  /** Why it is unavailable. */
   cause?: unknown;
 }
 

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { Injectable, Logger, type NestMiddleware, type OnModuleInit } from '@nestjs/common';
 import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
 import { Settings } from '../../config/settings.js';
+import type { ServiceError } from '../../errors/service-error.js';
 import { ignoreInput } from '../request/input.js';
 import { hasBody, type NextFunction, type Request, type Response } from '../request/request.js';
 import { ResponseObservers } from '../response/response-observers.js';
@@ -128,7 +129,10 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
       // BodyGuard checks the caller of a body that it waits for, and can respond.
       const isUpload = hasBody(response.req) && !response.req.complete && !isBodyAwaited;
       if (!callerCheck || !(isUpload || isEventStream(response))) continue;
-      callerCheck.checkAgain(response.req).catch(() => socket.resetAndDestroy());
+      callerCheck.checkAgain(response.req).catch((error: unknown) => {
+        // The next lookup may succeed.
+        if ((error as ServiceError).code !== 'service_unavailable') socket.resetAndDestroy();
+      });
     }
   }
 
