@@ -172,14 +172,22 @@ const statements = [...section.matchAll(/--command="([^"]*)"/g)].map(([, sql = '
       ['IntervalStyle', 'iso_8601'],
       ['bytea_output', 'escape'],
       ['default_transaction_isolation', 'serializable'],
-    ])('%s=%s › no replica starts, and a running one sends 503', async (name, value) => {
+    ])('%s=%s › a new connection fails, and a running replica sends 503', async (name, value) => {
       await setRole(name, value);
+      const command = new Cli({ DATABASE_URL: pooled() });
+      expect(await command.failure(1, 'keys', 'list')).toMatch(
+        RegExp(`${name} must be [^\\n]+, but is ${value}$`),
+      );
+      expectError(await clients[0]!.get('/v1/items'), 503, 'service_unavailable');
+    });
+
+    test('no replica starts, with one line', async () => {
+      await setRole('DateStyle', 'German, DMY');
       const replica = spawnBuiltService({ DATABASE_URL: pooled(), MIGRATE_ON_START: 'false' });
       expect(await once(replica.process, 'close')).toEqual([1, null]);
       expect(replica.output()).toMatch(
-        RegExp(`^DATABASE_URL: .*${name} must be [^\\n]+, but is ${value}\\n$`),
+        /^DATABASE_URL: .*DateStyle must be [^\n]+, but is German, DMY\n$/,
       );
-      expectError(await clients[0]!.get('/v1/items'), 503, 'service_unavailable');
     });
 
     test('with which results are the same › the replicas respond again', async () => {
