@@ -1,6 +1,7 @@
 import pg from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { ConnectionSettings, DatabaseSettings } from '../config/database-settings.js';
+import { HiddenColumns } from './hidden-columns.js';
 import { PgClient, type PgClientConfig } from './pipelining/pg-client.js';
 import { columnTypes } from './pipelining/statement-batch.js';
 import { BoundedPool, type BoundedPoolConfig } from './pools/bounded-pool.js';
@@ -65,6 +66,7 @@ export function dataSourceOptions(
     // Generated UUIDs are gen_random_uuid(), which PostgreSQL has without the extension.
     uuidExtension: 'pgcrypto',
     installExtensions: false,
+    subscribers: [HiddenColumns],
     // The others print to standard output, which belongs to the results of commands and to the log.
     logger: 'debug',
     extra: connectionConfig(connection, settings, purpose),

@@ -18,6 +18,7 @@ import {
 } from 'typeorm';
 import { PgClient } from '../../../../src/platform/database/pipelining/pg-client.js';
 import type { PipelinedRepository } from '../../../../src/platform/database/pipelining/pipelined-repository.js';
+import { HiddenColumns } from '../../../../src/platform/database/hidden-columns.js';
 import { columnTypes } from '../../../../src/platform/database/pipelining/statement-batch.js';
 import { StoreDataSource } from '../../../../src/platform/database/pipelining/store-data-source.js';
 import { closeBeforeDatabases, useDatabase } from '../../../harness/database/database.js';
@@ -128,6 +129,7 @@ function open(...entities: (new () => object)[]): Promise<StoreDataSource> {
     entities,
     extra,
     installExtensions: false,
+    subscribers: [HiddenColumns],
   }).initialize();
 }
 
@@ -139,6 +141,7 @@ beforeAll(async () => {
 beforeEach(() => database.query('TRUNCATE test_toys, test_shops RESTART IDENTITY'));
 afterEach(() => jest.restoreAllMocks());
 
+const LOCK = { mode: 'pessimistic_write' } as const;
 const toys = () => store.getRepository(Toy);
 const names = async () =>
   (await database.query('SELECT name FROM test_toys')).map(({ name }) => name);
@@ -164,6 +167,21 @@ test('rows are those that TypeORM reads, without hidden columns, and have one or
     { secret: 'hidden' },
     { secret: null },
   ]);
+});
+
+test.each([
+  ['found', () => toys().findOneByOrFail({ name: 'ball' })],
+  ['locked', () => toys().findOneOrFail({ where: { name: 'ball' }, lock: LOCK })],
+  ['read', async () => (await toys().selectRows("WHERE name = 'ball'", []))[0]],
+  ['created', () => Promise.resolve(toys().create({ name: 'ball' }))],
+])('a row that was %s and saved has no hidden column', async (_how, row) => {
+  await toys().insertRow({ name: 'ball', secret: 'hidden' });
+  const saved = await store.transaction(async (manager) => {
+    const read = await row();
+    return manager.save(Toy, Object.assign(read!, { age: 4 }));
+  });
+  expect(Object.keys(saved)).not.toContain('secret');
+  expect(saved).toMatchObject({ name: 'ball', age: 4, isNew: true });
 });
 
 test('missing and undefined properties get their defaults, with one SQL text unless the database has the default', async () => {
