@@ -4,11 +4,12 @@ import { type CommandGroups, commandsOf } from './command.decorator.js';
 import { LinesError } from './lines-error.js';
 import { printable } from './printable.js';
 import { keyForms } from '../config/key-forms.js';
-import { limitNameLookups } from '../config/name-lookups.js';
+import { endProcess, limitNameLookups } from '../config/name-lookups.js';
 import { prepareEnvironment } from '../config/env-file.js';
 import { currentBuild } from '../config/version.js';
 import type { Product, StoreOptions } from '../config/product.js';
 
+const EXIT_LIMIT_MS = 1_000;
 const FAILURE = 1;
 const WRONG_USAGE = 2;
 
@@ -40,6 +41,17 @@ export interface Project extends StoreOptions {
   readonly commands: CommandGroups;
   /** Loads AppModule, in which the commands of the features run. */
   readonly loadRoot: LoadRoot;
+}
+
+/** Runs a command as the process, which ends with its exit code. */
+export async function runProcess(args: readonly string[], project: Project): Promise<void> {
+  for (const stream of [process.stdout, process.stderr]) {
+    // The failed write reports the error. Without a listener, the event would end the process.
+    stream.on('error', () => undefined);
+  }
+  process.exitCode = await run(args, project);
+  // A connection that the server leaves open must not keep the process.
+  setTimeout(endProcess, EXIT_LIMIT_MS).unref();
 }
 
 /** Runs a command and prints a failure, as one line unless it is a list. Returns the exit code. */
