@@ -35,7 +35,7 @@ export async function holdAfter(
     waitedFor: async () => {
       const waiting = `SELECT FROM pg_locks WHERE NOT granted AND $1 = ANY (pg_blocking_pids(pid))`;
       const { processID } = client as unknown as { processID: number };
-      while ((await database.query(waiting, [processID])).length === 0);
+      await until(async () => (await database.query(waiting, [processID])).length > 0);
     },
     release: async () => {
       await client.query('COMMIT');

@@ -121,7 +121,12 @@ describe('with a limit for locks', () => {
 describe('while the only connection is busy and the queue is full', () => {
   const store = open(
     { STATEMENT_TIMEOUT: '20', POOL_WAIT: '20', LOCK_TIMEOUT: '20' },
-    { DATABASE_POOL_SIZE: '1', DATABASE_QUEUE_SIZE: '2' },
+    {
+      DATABASE_POOL_SIZE: '1',
+      DATABASE_QUEUE_SIZE: '2',
+      // Probes compete with the other statements of a busy machine.
+      READINESS_TIMEOUT_SECONDS: '20',
+    },
   );
 
   test('GET and POST /v1/items › 503 at once with the limits of the address, 200 for those that wait', async () => {
