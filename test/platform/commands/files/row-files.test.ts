@@ -116,7 +116,7 @@ test('a row breaks the rules of its DTO, and a file has no rows or lacks a requi
   const { code, stderr } = await importText('name,minAge,isNew\nball,x,maybe\n', 'csv');
   expect([code, stderr]).toEqual([
     1,
-    expect.stringMatching(/line 2: minAge: "x" is not .+; isNew: "maybe" is not a boo/),
+    expect.stringMatching(/line 2: minAge is "x": .+; isNew is "maybe": isNew must be a boo/),
   ]);
   expect((await importText('name\n', 'csv')).stderr).toContain('There are no toys in the input.');
   expect((await importText('color\nred\n', 'csv')).stderr).toContain('No column "name"');
