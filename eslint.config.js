@@ -16,6 +16,11 @@ const SECOND_DATABASE = ['forRoot', 'forRootAsync'].map((property) => ({
   message: 'The platform opens the database. Register entities with TypeOrmModule.forFeature().',
 }));
 
+/** The platform could be a package: the folders of the project are inputs. */
+const FOLDERS_MESSAGE =
+  'The files of the project come in as inputs: PRODUCT has its folder and the folder of the code.';
+const WORKING_FOLDER = { object: 'process', property: 'cwd', message: FOLDERS_MESSAGE };
+
 /** The decorators from #platform that validate a property and imply its type. */
 const OWN_RULES = ['IsInt64', 'IsIntegerParameter', 'IsOneOf', 'IsText'];
 
@@ -189,7 +194,7 @@ export default defineConfig(
     files: ['src/**', 'examples/**/*.ts'],
     ignores: ['src/platform/config/**'],
     rules: {
-      'no-restricted-properties': ['error', ENVIRONMENT, ...SECOND_DATABASE],
+      'no-restricted-properties': ['error', ENVIRONMENT, WORKING_FOLDER, ...SECOND_DATABASE],
       'no-restricted-syntax': [
         'error',
         {
@@ -199,6 +204,20 @@ export default defineConfig(
         {
           selector: 'VariableDeclarator[init.name="process"] Property[key.name="env"]',
           message: ENVIRONMENT_MESSAGE,
+        },
+        {
+          selector: 'CallExpression:has(MetaProperty) > Literal[value=/^\\.\\.\\/\\.\\./]',
+          message: FOLDERS_MESSAGE,
+        },
+        {
+          selector: 'NewExpression:has(MetaProperty) > Literal[value=/^\\.\\.\\/\\.\\./]',
+          message: FOLDERS_MESSAGE,
+        },
+        {
+          selector:
+            'PropertyDefinition:has(TSUnionType > TSNullKeyword):not(:has(Decorator CallExpression[callee.name=/^(IsInt64|IsOneOf|IsText)$/])) > Decorator > CallExpression[callee.name=/^ApiProperty(Optional)?$/] > ObjectExpression:not(:has(> SpreadElement, > Property[key.name=/^(type|enum|oneOf|anyOf|allOf)$/]))',
+          message:
+            'The description would have the type `object`, because the property can be null. Set `type` or `enum`.',
         },
         {
           selector:
@@ -247,7 +266,7 @@ export default defineConfig(
   },
   {
     files: ['src/platform/database/database.module.ts'],
-    rules: { 'no-restricted-properties': ['error', ENVIRONMENT] },
+    rules: { 'no-restricted-properties': ['error', ENVIRONMENT, WORKING_FOLDER] },
   },
   {
     // A DTO or a handler that NestJS would accept silently and that does less than it seems to.

@@ -71,3 +71,38 @@ test('ESLint rejects a Date without a time zone in an entity, and a second conne
     ),
   ]);
 });
+
+test('ESLint rejects a property that can be null without its type in the description', () => {
+  const code = `
+    import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+    import { Column } from 'typeorm';
+    import { INT64, IsText } from '#platform';
+    export class Toy {
+      @ApiProperty({ description: 'The colour.' }) @Column('text') color!: string | null;
+      @ApiPropertyOptional({ nullable: true }) age!: number | null;
+      @ApiProperty({ nullable: true }) @Column({ type: 'text' }) name!: string | null;
+      @ApiProperty({ type: String, nullable: true }) fits!: string | null;
+      @ApiProperty({ enum: ['red'], nullable: true }) one!: 'red' | null;
+      @ApiProperty({ ...INT64, nullable: true }) id!: bigint | null;
+      @ApiProperty({ nullable: true }) @IsText(1, 9) text!: string | null;
+      @ApiProperty({ description: 'A name.' }) required!: string;
+    }`;
+  const message = expect.stringMatching(/^The description would have the type `object`/);
+  expect(problemsIn(code)).toEqual(
+    [6, 7, 8].map((line) => expect.objectContaining({ line, message })),
+  );
+});
+
+test('ESLint rejects code of the service that reads files by its own place in the project', () => {
+  const code = `
+    import { join } from 'node:path';
+    export const inFolder = join(import.meta.dirname, '../migrations');
+    export const own = new URL('./page.css', import.meta.url);
+    export const version = join(import.meta.dirname, '../../package.json');
+    export const script = new URL('../../scripts/build.mjs', import.meta.url);
+    export const file = join(process.cwd(), '.env');`;
+  const message = expect.stringMatching(/files of the project come in as inputs/);
+  expect(problemsIn(code)).toEqual(
+    [5, 6, 7].map((line) => expect.objectContaining({ line, message })),
+  );
+});
