@@ -214,6 +214,20 @@ describe('the embedded server of an ordinary user (needs root on Linux)', () => 
     expect(fs.existsSync(join(dataDir, 'postgres'))).toBe(false);
   });
 
+  others('a server does not keep running if pg_ctl gives up while it still starts', async () => {
+    const checkout = makeFolder();
+    const dist = copyOfBuild(checkout);
+    const control = join(copyPrograms(checkout), 'bin/pg_ctl');
+    fs.renameSync(control, `${control}-real`);
+    const script = '#!/bin/sh\n"$0-real" "$@" && [ "$1" != start ]\n';
+    fs.writeFileSync(control, script, { mode: 0o755 });
+    spawnSync('chown', ['-R', '-h', `${OTHER}:${OTHER}`, checkout]);
+    const dataDir = join(makeFolder(0o777), '.data');
+    const user = new EmbeddedUser(dataDir, 'service', { dist, uid: OTHER });
+    expect(await user.rejected()).toContain('PostgreSQL did not start');
+    expect(processesOf(dataDir)).toEqual([]);
+  });
+
   others.each([
     ['open files', ['prlimit', '--nofile=30'], 'raise the limit of open files'],
     ['the size of files', ['prlimit', '--fsize=1000000'], 'raise the limit of the size of files'],
