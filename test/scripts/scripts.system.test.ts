@@ -339,7 +339,9 @@ function brokenSourceMaps(project: ProjectCopy): string[] {
 /** Starts the service, which `afterEach` stops. Returns what `linesOf` returns. */
 function start({ folder }: ProjectCopy, command: string, ...args: string[]) {
   const settings = { PORT: '0', METRICS_PORT: '', DATABASE_URL: database.url };
-  const env = { ...inheritedEnvironment(), ...settings };
+  // No script asks a proxy for what runs on this machine (Node.js 24).
+  const proxy = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: 'http://127.0.0.1:1' };
+  const env = { ...inheritedEnvironment(), ...settings, ...proxy };
   const child = spawn(command, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], env });
   child.stderr.pipe(process.stderr);
   service = child;
