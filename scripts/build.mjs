@@ -117,7 +117,7 @@ function build() {
   // Only errors are printed, and not on standard output, which belongs to the command that follows.
   const env = { ...process.env, npm_config_loglevel: 'silent' };
   const { status } = spawnSync(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 2, 2], env });
-  fs.rmSync(configFile);
+  remove(configFile);
   if (status !== 0) process.exit(1);
   // Sorted, so that a source map is written after its program, and an interrupted build is not current.
   const names = listFiles(folder).sort();

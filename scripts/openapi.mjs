@@ -37,5 +37,5 @@ try {
 } finally {
   service.kill();
   if (service.exitCode === null && service.signalCode === null) await once(service, 'exit');
-  rmSync(dataDir, { recursive: true });
+  rmSync(dataDir, { recursive: true, maxRetries: 3 });
 }
