@@ -355,5 +355,5 @@ async function namesOf(client: ApiClient): Promise<string[] | number> {
       for (const each of started) await each.remove();
     }
   },
-  120_000,
+  300_000,
 );
