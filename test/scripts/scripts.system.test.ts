@@ -270,7 +270,7 @@ test('npm run dev › each way to save a file leads to a new response, also righ
   await closed;
   unfinished.close();
   await expect(message()).rejects.toThrow('fetch failed');
-}, 240_000);
+}, 600_000);
 
 test('npm start › without development packages, runs the build that exists, or says how to build', () => {
   project = new ProjectCopy();
