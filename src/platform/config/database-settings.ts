@@ -16,6 +16,8 @@ const PARAMETERS =
   /^(?:user|password|host|port|database|options|ssl(?:mode|rootcert|cert|key|negotiation)?)$/;
 /** libpq's value for the authorities that the system trusts. pg would read a file of this name. */
 const SYSTEM_AUTHORITIES = /(?<=[?&])sslrootcert=system(?=&|$)/;
+/** As in libpq. pg connects to one host. */
+const SEVERAL_HOSTS = /^\w+:\/\/(?:[^/?#]*@)?[^/?#@]*,|[?&]host=[^&]*(?:,|%2C)/i;
 /** The parts of pg's TLS options that files contain. */
 const TLS_FILES = { sslrootcert: 'ca', sslcert: 'cert', sslkey: 'key' };
 /** As in libpq, without `allow`, which pg does not have. */
@@ -92,6 +94,8 @@ function readConnection(read: EnvironmentReader): ClientConfig | undefined {
   try {
     if (!/^postgres(?:ql)?:\/\//.test(address)) throw new Error('another protocol');
     if (hasInvisibleCharacter(address)) throw new Error('an invisible character');
+    if (SEVERAL_HOSTS.test(address))
+      throw new Error('several hosts: use a name or a proxy that leads to the primary');
     const trustsSystem = SYSTEM_AUTHORITIES.test(address);
     const options = parse(address.replace(SYSTEM_AUTHORITIES, ''), { useLibpqCompat: true });
     const name = Object.keys(options).find(

@@ -214,6 +214,16 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
     RegExp(`\\(target_session_attrs cannot be ${target}, because the service writes\\)$`),
     `${ADDRESS}?target_session_attrs=${target}`,
   ]),
+  ...[
+    'postgres://db1,db2/pets',
+    'postgres://pets:a,b@db1:5432,db2:5433/pets?target_session_attrs=read-write',
+    'postgres:///pets?host=db1,db2',
+    'postgres:///pets?host=db1%2Cdb2',
+  ].map((address): [string, RegExp, string] => [
+    'DATABASE_URL',
+    /\(several hosts: use a name or a proxy that leads to the primary\)$/,
+    address,
+  ]),
   ['DATABASE_URL', /\(ENOENT.*\)$/, `${ADDRESS}?sslmode=verify-ca&sslrootcert=/none`],
   [
     'REDIS_URL',

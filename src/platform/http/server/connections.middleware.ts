@@ -26,6 +26,8 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
   private readonly responses = new Map<Socket, Response | undefined>();
   /** Connections without a request in progress, longest idle first. */
   private readonly idle = new Set<Socket>();
+  /** Kept, because a new iterator walks over the places of all connections that were removed before. */
+  private longestIdle = this.idle.values();
 
   /** The number of closed connections by limit. */
   readonly closed = {
@@ -153,13 +155,21 @@ export class ConnectionsMiddleware implements NestMiddleware, OnModuleInit {
   private makeRoom(): boolean {
     if (this.size < this.settings.bounds.maxConnections) return true;
     this.closed.connections++;
-    const [longestIdle] = this.idle;
+    const longestIdle = this.findLongestIdle();
     const closable = longestIdle ?? this.findWaiting();
     if (!closable) return false;
     this.remove(closable);
     if (longestIdle) longestIdle.destroy();
     else closable.resetAndDestroy();
     return true;
+  }
+
+  /** Returns a connection that must be closed. */
+  private findLongestIdle(): Socket | undefined {
+    const { done, value } = this.longestIdle.next();
+    // It has ended, and would not find those that are added later.
+    if (done) this.longestIdle = this.idle.values();
+    return value;
   }
 
   private findWaiting(): Socket | undefined {

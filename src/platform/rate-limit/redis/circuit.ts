@@ -19,7 +19,9 @@ export class RedisFailure extends Error {
     readonly reason: keyof typeof MESSAGES,
     cause?: unknown,
   ) {
-    super(MESSAGES[reason] + (cause === undefined ? '' : `: ${describeCause(cause)}`));
+    const text = cause === undefined ? '' : `: ${describeCause(cause)}`;
+    // Redis repeats the arguments of an unknown command, such as the address of a caller.
+    super(MESSAGES[reason] + text.replace(/, with args.*/, ''));
   }
 }
 

@@ -24,7 +24,7 @@ const TOPOLOGY_REFRESH_MS = 5_000;
 const VAGUE_MESSAGE = 'Connection is closed.';
 const DEFAULT_CAUSE = 'the connection was closed';
 const MISSING_ADDRESSES =
-  'the nodes of the Cluster do not report their addresses. Set cluster-preferred-endpoint-type ip, or hostname with cluster-announce-hostname';
+  'no node of the Cluster reports slots with its address. Set cluster-preferred-endpoint-type ip, or hostname with cluster-announce-hostname, and assign all slots';
 
 const NO_BAN = { unbanCount: 0, afterRejections: 0, lengthMs: 0 };
 

@@ -313,6 +313,16 @@ describeWithRedis('Redis refuses a command at the start of a connection', () => 
     await service.close();
   });
 
+  it('GET › the log has no address of a caller if Redis does not know the command', async () => {
+    const renamed = await startRedis({ args: ['--rename-command', 'EVALSHA', ''] });
+    service = await startReplica(renamed.url);
+    for (let sent = 0; sent < 3; sent++) await send(service, ROUTE);
+    await readinessIs('degraded');
+    expect(changes().at(-1)).toMatch(/: ERR unknown command 'evalsha'$/);
+    await service.close();
+    await renamed.close();
+  });
+
   it('GET › a database that becomes available is used, and no other one', async () => {
     service = await startReplica(`${redis.url.replace('redis://', 'redis://limited:right@')}/1`);
     await readinessIs('degraded');
