@@ -228,7 +228,7 @@ export class AnimalsCommands {
 function filterOptions(command: CommanderCommand): CommanderCommand {
   return command
     .addOption(statusOption())
-    .option('--category <id>', 'the category', parseInt64Argument)
+    .option('--category <id>', 'the categoryId', parseInt64Argument)
     .option('--name <text>', 'a part of the name, in any case');
 }
 

@@ -63,7 +63,7 @@ export class KeysCommands {
         .requiredOption('--owner <name>', 'the owner, created if it is new', ownerOf(product))
         .option('--expires-in <time>', 'lifetime, such as 90d (default: unlimited)', parseLifetime)
         .addOption(accessOption().default('read-write'))
-        .addOption(new Option('--read-only', 'the same as --access read').conflicts('access'))
+        .addOption(new Option('--read-only').conflicts('access').hideHelp())
         .addOption(noteOption(product));
       addPlanOptions(command, plans, { required: false });
     },

@@ -72,7 +72,7 @@ function propertyOption(dto: Type<object>, entity: Type, property: string) {
   const words = property
     .replace(/Id$/, '')
     .replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  const option = new Option(`--${words} <value>`, `the ${words.replaceAll('-', ' ')}`);
+  const option = new Option(`--${words} <value>`, `the ${property}`);
   const choices = choicesOf(dto, property);
   const type = columnType(entity, property);
   if (choices) option.choices(choices);

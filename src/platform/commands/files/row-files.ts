@@ -156,8 +156,8 @@ export class RowFiles {
 
   /**
    * Changes the rows that a file with their ids differs from, in one transaction, and records their ids.
-   * A property that a row of the file does not have is left as it is. An empty cell is invalid, unless
-   * the property has no value.
+   * A property that a row of the file does not have is left as it is. Null in JSON clears it. An empty
+   * cell of CSV is invalid, unless the property has no value.
    *
    * More than 20 changed rows need a confirmation.
    *
@@ -199,9 +199,8 @@ export class RowFiles {
       return { line, values: { ...changes, [id]: rowId }, empty, revision: known };
     };
     return this.dataSource.transaction(async (manager) => {
-      const staged = new StagedRows(manager, metadata, names, (property) =>
-        file.columnOf(property),
-      );
+      const columnOf = (property: string) => file.columnOf(property);
+      const staged = new StagedRows(manager, metadata, names, columnOf, () => !file.isCsv);
       await staged.create();
       const total = await this.readValid(file, 'changed', {
         toStagedRow,
@@ -227,7 +226,7 @@ export class RowFiles {
           found = await findChanges();
           return accepted('changed', total, staged.update());
         });
-        if (former !== undefined) await writeFormer(former, updated);
+        if (former !== undefined) await writeFormer(former, updated, columns);
         await this.audit.record(`${name} update`, { ids: updated.map(({ id }) => id) });
       }
       if (dryRun) this.terminal.note(`Dry run: nothing was changed.`);
@@ -404,12 +403,29 @@ function misread(differences: readonly Difference[]): string[] {
   ];
 }
 
-/** @throws Error if the file exists or cannot be written */
-async function writeFormer(path: string, updated: readonly UpdatedRow[]): Promise<void> {
-  const header = Object.keys(updated[0]?.former ?? {});
-  const records = [header, ...updated.map(({ former }) => Object.values(former))];
-  const text = records.map((cells) => csvRecord(cells)).join('');
-  await writeNew(path, text, 'changed');
+/**
+ * Writes the rows as they were: as CSV, or as JSON lines if a value is null, which an empty cell of CSV
+ * does not restore.
+ *
+ * @throws Error if the file exists or cannot be written
+ */
+async function writeFormer(
+  path: string,
+  updated: readonly UpdatedRow[],
+  properties: readonly RowProperty[],
+): Promise<void> {
+  const rows = updated.map(({ former }) => former);
+  const jsonLine = (row: UpdatedRow['former']) => {
+    const values = properties.map(({ name, parse }) => {
+      const text = row[name] ?? null;
+      return [name, text === null ? null : parse(text)] as const;
+    });
+    return `${jsonText(Object.fromEntries(values))}\n`;
+  };
+  const hasNull = rows.some((row) => Object.values(row).includes(null));
+  const records = [Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row))];
+  const lines = hasNull ? rows.map(jsonLine) : records.map((cells) => csvRecord(cells));
+  await writeNew(path, lines.join(''), 'changed');
 }
 
 async function writeNew(path: string, text: string, effect: 'added' | 'changed'): Promise<void> {

@@ -57,12 +57,14 @@ export class StagedRows {
    * @param manager of the open transaction, which drops the table
    * @param properties those of the rows that are stored
    * @param columnOf returns the name of a property in the file, for messages
+   * @param isNullClear returns whether an update clears a property that is null, once the file is read
    */
   constructor(
     private readonly manager: EntityManager,
     private readonly metadata: EntityMetadata,
     private readonly properties: readonly string[],
     private readonly columnOf: (property: string) => string = String,
+    private readonly isNullClear: () => boolean = () => false,
   ) {
     this.columns = metadata.columns.filter(({ propertyName }) => properties.includes(propertyName));
     this.id = this.escape(metadata.primaryColumns[0]?.databaseName ?? '');
@@ -171,7 +173,8 @@ export class StagedRows {
    * empty cell where the row has a value.
    */
   async invalidUpdates(limit: number): Promise<{ lines: InvalidLine[]; total: number }> {
-    const empty = this.changeable().map(({ propertyName, databaseName }) => {
+    const required = this.isNullClear() ? [] : this.changeable();
+    const empty = required.map(({ propertyName, databaseName }) => {
       const property = pg.escapeLiteral(propertyName);
       return `
         UNION ALL
@@ -237,9 +240,9 @@ export class StagedRows {
 
   private async updateLines(from: number, to: number): Promise<UpdatedRow[]> {
     const { updateDateColumn, versionColumn } = this.metadata;
-    const values = this.changeable().map(({ databaseName }) => {
-      const name = this.escape(databaseName);
-      return `${name} = coalesce(staged.${name}, stored.${name})`;
+    const values = this.changeable().map((column) => {
+      const name = this.escape(column.databaseName);
+      return `${name} = CASE WHEN ${this.isGiven(column)} THEN staged.${name} ELSE stored.${name} END`;
     });
     if (updateDateColumn) values.push(`${this.escape(updateDateColumn.databaseName)} = now()`);
     if (versionColumn) {
@@ -298,7 +301,14 @@ export class StagedRows {
     // PostgreSQL cannot compare values of the type json.
     const isJson = this.metadata.dataSource.driver.normalizeType(column) === 'json';
     const name = `${this.escape(column.databaseName)}${isJson ? '::text' : ''}`;
-    return `(staged.${name} IS NOT NULL AND staged.${name} IS DISTINCT FROM stored.${name})`;
+    return `(${this.isGiven(column)} AND staged.${name} IS DISTINCT FROM stored.${name})`;
+  }
+
+  /** Returns the condition that a row of the file has a value of a property, or clears it. */
+  private isGiven({ databaseName, propertyName }: ColumnMetadata): string {
+    const isGiven = `staged.${this.escape(databaseName)} IS NOT NULL`;
+    if (!this.isNullClear()) return isGiven;
+    return `(${isGiven} OR ${pg.escapeLiteral(propertyName)} = ANY(staged."#empty"))`;
   }
 
   private names(): string {

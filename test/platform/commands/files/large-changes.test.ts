@@ -100,18 +100,52 @@ test('--json has all changes', async () => {
 
 test('--former writes the rows as they were, and an update with it restores them', async () => {
   await database.query(`UPDATE test_toys SET the_name = E'a "b",\\r\\nc;' WHERE id = 2`);
+  await database.query(`UPDATE test_toys SET maker_id = 7, color = 'red'`);
   const before = await stored();
   const path = fileOf(3, () => 'Bo');
   expect((await update(path, '--former', former, '--dry-run')).code).toBe(0);
   expect((await update(path, '--former', former)).code).toBe(0);
   expect(readFileSync(former, 'utf8')).toMatch(
-    /^id,name,minAge,makerId,isNew,color,revision\n1,Jörg 1,3,,true,,r[0-9a-f]{12}\n2,"a ""b"",\r\nc;",3,/,
+    /^id,name,minAge,makerId,isNew,color,revision\n1,Jörg 1,3,7,true,red,r[0-9a-f]{12}\n2,"a ""b"",\r\nc;",3,/,
   );
   expect(await cli.json('toys', 'update', former)).toMatchObject({
     changed: 3,
     ignoredColumns: [],
   });
   expect(await stored()).toEqual(before);
+});
+
+test('--former restores properties that had no value', async () => {
+  await database.query(`UPDATE test_toys SET color = 'red' WHERE id = 2`);
+  await database.query(`UPDATE test_toys SET maker_id = 9223372036854775807 WHERE id = 1`);
+  const values = () =>
+    database.query(
+      'SELECT id, the_name, "minAge", maker_id, is_new, color FROM test_toys ORDER BY id',
+    );
+  const before = await values();
+  const path = join(folder, 'values.csv');
+  writeFileSync(path, 'id,makerId,color\n1,5,blue\n2,6,blue\n3,7,red\n');
+  expect(await cli.json('toys', 'update', path, '--former', former)).toMatchObject({ changed: 3 });
+  expect(readFileSync(former, 'utf8')).toMatch(
+    /^\{"id":1,"name":"Jörg 1","minAge":3,"makerId":9223372036854775807,"isNew":true,"color":null,"revision":"r[0-9a-f]{12}"\}\n/,
+  );
+  expect(await cli.json('toys', 'update', former)).toMatchObject({ changed: 3 });
+  expect(await values()).toEqual(before);
+});
+
+test('null in JSON clears a property, except a required one', async () => {
+  await database.query(`UPDATE test_toys SET maker_id = 7, color = 'red' WHERE id < 3`);
+  const path = join(folder, 'null.ndjson');
+  writeFileSync(path, '{"id":1,"color":null}\n{"id":2,"makerId":null}\n{"id":3,"color":null}\n');
+  expect(await cli.json('toys', 'update', path)).toMatchObject({ changed: 2, same: 1 });
+  expect(
+    await database.query('SELECT maker_id, color FROM test_toys WHERE id < 3 ORDER BY id'),
+  ).toEqual([
+    { maker_id: '7', color: null },
+    { maker_id: null, color: 'red' },
+  ]);
+  writeFileSync(path, '{"id":1,"name":null}\n');
+  expect((await cli.run('toys', 'update', path)).stderr).toContain('line 1: name must be');
 });
 
 test('--former does not restore what has been changed after the update', async () => {

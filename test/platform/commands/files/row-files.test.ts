@@ -67,7 +67,7 @@ test.each([
 );
 
 test.each(['csv', 'ndjson'])(
-  'a %s with ids changes rows, and an empty cell is invalid where the row has a value',
+  'a %s with ids changes rows, and an empty cell of CSV is invalid where the row has a value',
   async (format) => {
     await importText(`name,minAge,makerId,isNew,color\n5,0,${MAX},false,red\ntrue,,,,\n`, 'csv');
     const exported = await cli.run('toys', 'export', '--ids', '--format', format);
@@ -83,12 +83,9 @@ test.each(['csv', 'ndjson'])(
     expect(stdout).toContain(`"changes":{"color":["red","blue"],"makerId":[${MAX},${MAX - 1n}]}`);
     const changed = [{ ...BALL, makerId: MAX - 1n, color: 'blue' }, CAR];
     expect(await stored()).toEqual(changed);
-    const empty = {
-      csv: 'id,name,color\n1,a,\n2,b,\n',
-      ndjson: '{"id":1,"name":"a","color":null}',
-    };
-    expect((await update(empty[format as 'csv'])).stderr).toMatch(
-      /Nothing was changed\. Invalid lines: 1 of [12]\nline [12]: color is empty, but has a value so far\n$/,
+    if (format !== 'csv') return;
+    expect((await update('id,name,color\n1,a,\n2,b,\n')).stderr).toMatch(
+      /Nothing was changed\. Invalid lines: 1 of 2\nline 2: color is empty, but has a value so far\n$/,
     );
     expect(await stored()).toEqual(changed);
   },
