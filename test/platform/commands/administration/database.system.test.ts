@@ -101,7 +101,8 @@ describe('a folder whose name is a pattern', () => {
     }
     const line = 'The build has no migrations. Build it again.\n';
     expect(await status()).toMatchObject({ code: 1, stderr: expect.stringContaining(line) });
-    const env = { ...inheritedEnvironment(), DATABASE_URL: database.url, PORT: '0' };
+    const ports = { PORT: '0', METRICS_PORT: '0' };
+    const env = { ...inheritedEnvironment(), DATABASE_URL: database.url, ...ports };
     const service = spawnSync(process.execPath, [join(copy, 'src/main.js')], {
       env,
       timeout: HANG_LIMIT_MS,
