@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fillStore, ROOT } from '../bench/processes/store.mjs';
-import { newAnimal } from '../test/pets/new-animal.mjs';
+import { newAnimal } from '../examples/new-animal.mjs';
 import { rehearse, until, withReplicas } from './harness.mjs';
 import { DatabaseCluster } from './patroni.mjs';
 

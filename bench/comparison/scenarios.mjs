@@ -1,5 +1,5 @@
 // @ts-check
-import { columnOf, NUMBERED_ANIMAL, PROPERTIES } from '../../test/pets/new-animal.mjs';
+import { columnOf, NUMBERED_ANIMAL, PROPERTIES } from '../../examples/new-animal.mjs';
 
 /** @type {typeof import('../../src/platform/http/paging/page-cursor.js')} */
 const { PageCursor, PageQuery } = await import(

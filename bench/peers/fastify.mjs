@@ -9,7 +9,7 @@ import { fastify } from 'fastify';
 import { parse as parseExact } from 'lossless-json';
 import pg from 'pg';
 import { Histogram } from 'prom-client';
-import { COLUMNS, newAnimal, PARAMETERS, SELECTED, valuesOf } from '../../test/pets/new-animal.mjs';
+import { COLUMNS, newAnimal, PARAMETERS, SELECTED, valuesOf } from '../../examples/new-animal.mjs';
 
 const hasDuties = process.env.DUTIES === 'true';
 pg.types.setTypeParser(pg.types.builtins.INT8, hasDuties ? BigInt : Number);

@@ -4,7 +4,7 @@
 import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
 import pg from 'pg';
-import { COLUMNS, PARAMETERS, SELECTED, valuesOf } from '../../test/pets/new-animal.mjs';
+import { COLUMNS, PARAMETERS, SELECTED, valuesOf } from '../../examples/new-animal.mjs';
 
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 const pool = new pg.Pool({ max: Number(process.env.POOL_SIZE) });

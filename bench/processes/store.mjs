@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { addNumberedAnimals } from '../../test/pets/new-animal.mjs';
+import { addNumberedAnimals } from '../../examples/new-animal.mjs';
 import { programOf } from '../comparison/peers.mjs';
 
 /** The folder of the project. */

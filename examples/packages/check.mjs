@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { newAnimal } from '../../test/pets/new-animal.mjs';
+import { newAnimal } from '../new-animal.mjs';
 
 /**
  * A request and its expected response. The texts of `body` and `has` are regular expressions.

@@ -1,6 +1,6 @@
 import type { PetStatus } from '../../src/pets/pet.entity.js';
 import type { TestDatabase } from '../harness/database/database.js';
-import { animalNumber, COLUMNS, newAnimal, PROPERTIES, rowOf } from './new-animal.mjs';
+import { animalNumber, COLUMNS, newAnimal, PROPERTIES, rowOf } from '../../examples/new-animal.mjs';
 
 export { newAnimal };
 
