@@ -2,7 +2,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { connectToHost } from '../service/hosted-application.js';
 import { type Environment, inheritedEnvironment, PATIENT } from '../service/service.js';
@@ -115,7 +115,7 @@ export class Cli {
 }
 
 export async function resultOf(
-  child: ChildProcessByStdio<null, Readable, Readable>,
+  child: ChildProcessByStdio<Writable | null, Readable, Readable>,
 ): Promise<Result> {
   let stdout = '';
   let stderr = '';

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager, type FindOptionsWhere, IsNull } from 'typeorm';
 import { DAY_MS } from '../../config/clock.js';
+import { keyForms } from '../../config/key-forms.js';
 import { type Access, Plans, type StoredPlan } from '../../config/plan-limits.js';
 import { Settings } from '../../config/settings.js';
 import { ApiKey, KeySecret } from '../api-key.entity.js';
@@ -169,12 +170,25 @@ export class KeyAdministration {
     });
   }
 
-  /** @param key the API key itself or its id */
-  async inspect(key: bigint | string): Promise<ApiKey> {
-    if (typeof key === 'bigint') return getKey(this.database, key);
+  /**
+   * @param idOrText the id of the API key, or a text that contains the API key itself, such as a line of a log
+   * @throws Error if the text has none or several
+   */
+  async inspect(idOrText: bigint | string): Promise<ApiKey> {
+    if (typeof idOrText === 'bigint') return getKey(this.database, idOrText);
+    const { inText } = keyForms(this.settings.product.keyPrefix);
+    const [key, ...others] = new Set(idOrText.match(inText));
+    if (key === undefined) {
+      throw new Error(
+        'The text has no complete API key of this store. Of standard input, only the first line is read.',
+      );
+    }
+    if (others.length > 0) {
+      throw new Error(`The text has ${others.length + 1} different API keys. Pass one at a time.`);
+    }
     const [record] = await findKeys(this.database, { hash: Buffer.from(hashKey(key), 'hex') });
     if (record) return record;
-    throw new Error('This store did not issue this API key. It may be mistyped or truncated.');
+    throw new Error('This store did not issue this API key. It may be mistyped.');
   }
 
   private async insertKey(

@@ -211,7 +211,7 @@ export class KeysCommands {
   @Command('inspect', 'show an API key', (command) =>
     command.argument(
       '<key-or-id>',
-      'its id, the key itself, or - to read the key from standard input: arguments are visible to other users',
+      'its id, the key itself or a text with it, or - to read that from standard input: arguments are visible to other users',
       (text: string) => (/^\d+$/.test(text) ? parseId(text) : text),
     ),
   )

@@ -1,9 +1,11 @@
+import { spawn } from 'node:child_process';
 import { PRODUCT } from '../../../../src/product.js';
 import { hashKey, keyHint } from '../../../../src/platform/access/key-format.js';
 import { unknownKey } from '../../../harness/database/api-keys.js';
 import { useDatabase } from '../../../harness/database/database.js';
 import { holdAfter } from '../../../harness/database/database-lock.js';
-import { Cli, OPERATOR } from '../../../harness/processes/command.js';
+import { Cli, OPERATOR, PROGRAM, resultOf } from '../../../harness/processes/command.js';
+import { inheritedEnvironment } from '../../../harness/service/service.js';
 
 const KEY = new RegExp(`${PRODUCT.keyPrefix}[0-9A-Za-z]{36}`, 'g');
 const HOUR_MS = 3_600_000;
@@ -395,6 +397,14 @@ describe('keys revoke', () => {
 });
 
 describe('keys inspect', () => {
+  async function inspectInput(input: string) {
+    const child = spawn(process.execPath, [PROGRAM, 'keys', 'inspect', '-', '--json'], {
+      env: { ...inheritedEnvironment(), DATABASE_URL: database.url },
+    });
+    child.stdin.end(`${input}\n`);
+    return resultOf(child);
+  }
+
   test('shows the same details by id and by key', async () => {
     const key = await insertKey('big', 'enterprise');
     const byId = await cli.json('keys', 'inspect', '1');
@@ -406,10 +416,40 @@ describe('keys inspect', () => {
     expect(stdout).not.toContain(key);
   });
 
-  test.each([0, 1])('exits with 1 for an unknown key without %i characters', async (missing) => {
-    const key = unknownKey();
-    expect(await cli.failure(1, 'keys', 'inspect', key.slice(0, key.length - missing))).toBe(
-      'This store did not issue this API key. It may be mistyped or truncated.',
+  test.each([
+    'Bearer KEY',
+    '{"key":"KEY"}',
+    '2026-11-26 GET /v1?key=KEY&again=KEY 200',
+    `const key='KEY'; // ${PRODUCT.keyPrefix}…`,
+    '\\nKEY\\n',
+  ])('finds the key in a text, of the argument and of standard input: %s', async (form) => {
+    const text = form.replaceAll('KEY', await insertKey());
+    expect(await cli.json('keys', 'inspect', text)).toMatchObject({ id: 1, status: 'active' });
+    expect((await inspectInput(text)).json).toMatchObject({ id: 1, status: 'active' });
+  });
+
+  test('exits with 1 for a text with several keys, and shows none of them', async () => {
+    const text = `${await insertKey()} ${await insertKey()}`;
+    const message = 'The text has 2 different API keys. Pass one at a time.';
+    expect(await cli.failure(1, 'keys', 'inspect', text)).toBe(message);
+    const { code, stderr } = await inspectInput(text);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(message) });
+  });
+
+  test.each([
+    ['text without a key', 'Bearer abc'],
+    ['truncated key', unknownKey().slice(0, -1)],
+  ])('exits with 1 for a %s, and does not say that no such key was issued', async (_, text) => {
+    const message =
+      'The text has no complete API key of this store. Of standard input, only the first line is read.';
+    expect(await cli.failure(1, 'keys', 'inspect', text)).toBe(message);
+    const { code, stderr } = await inspectInput(text);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(message) });
+  });
+
+  test('exits with 1 for a key of another store', async () => {
+    expect(await cli.failure(1, 'keys', 'inspect', unknownKey())).toBe(
+      'This store did not issue this API key. It may be mistyped.',
     );
   });
 });
