@@ -155,7 +155,9 @@ export class RowFiles {
   }
 
   /**
-   * Changes the rows that a file with their ids differs from, in one transaction, and records their ids.
+   * Changes the rows that a file with their ids differs from, in one transaction, and records their ids
+   * and the names of the changed properties.
+   *
    * A property that a row of the file does not have is left as it is. Null in JSON clears it. An empty
    * cell of CSV is invalid, unless the property has no value.
    *
@@ -227,7 +229,10 @@ export class RowFiles {
           return accepted('changed', total, staged.update());
         });
         if (former !== undefined) await writeFormer(former, updated, columns);
-        await this.audit.record(`${name} update`, { ids: updated.map(({ id }) => id) });
+        const changed = properties
+          .map((property) => property.name)
+          .filter((property) => found.some(({ changes }) => Object.hasOwn(changes, property)));
+        await this.audit.record(`${name} update`, { ids: updated.map(({ id }) => id), changed });
       }
       if (dryRun) this.terminal.note(`Dry run: nothing was changed.`);
       if (found.length > MAX_REPORTED)

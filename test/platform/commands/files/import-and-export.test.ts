@@ -414,10 +414,24 @@ describe('items export', () => {
         names.map((name) => ({ '=1+1': 'Frank', [NAMES[10]!]: 'Bo' })[name as string] ?? name),
       );
       expect(await database.query('SELECT action, details FROM operator_actions')).toEqual([
-        { action: 'items update', details: { ids: [4, 11] } },
+        { action: 'items update', details: { ids: [4, 11], changed: ['name'] } },
       ]);
     },
   );
+
+  test('update › the audit trail has the properties that changed in any item, and says so in words', async () => {
+    await fill();
+    await cli.json(
+      'items',
+      'update',
+      file('{"id":1,"status":"sold"}\n{"id":2,"name":"Bo"}\n', 'changes.ndjson'),
+    );
+    const [{ details }] = await cli.json('audit', 'list');
+    expect(details).toEqual({ ids: [1, 2], changed: ['name', 'status'] });
+    expect((await cli.run('audit', 'list')).stdout).toMatch(
+      / updated the name, status of 2 items\n$/,
+    );
+  });
 
   test('update › leaves a missing column as it is, and reads --values, --map and the case of a status', async () => {
     await fill();
