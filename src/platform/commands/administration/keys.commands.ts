@@ -177,12 +177,17 @@ export class KeysCommands {
   async revoke(id: bigint | undefined, options: Options) {
     const { owner = '' } = options;
     const key = id === undefined ? undefined : await this.keys.inspect(id);
-    const which = key
-      ? `key ${id} of ${key.owner.name}`
-      : `all keys of ${(await this.owners.get(owner)).name}`;
-    const { description } = this.terminal.database;
-    const effect = `This revokes ${which} in ${description}. It cannot be undone.`;
-    await this.terminal.confirm(effect, options);
+    if (key?.revokedAt) {
+      const time = key.revokedAt.toISOString();
+      this.terminal.note(`API key ${key.id} was already revoked at ${time}.`);
+    } else {
+      const which = key
+        ? `key ${id} of ${key.owner.name}`
+        : `all keys of ${(await this.owners.get(owner)).name}`;
+      const { description } = this.terminal.database;
+      const effect = `This revokes ${which} in ${description}. It cannot be undone.`;
+      await this.terminal.confirm(effect, options);
+    }
     const revoked = await this.keys.revoke(id ?? owner);
     if (!key) return revoked.map((record) => keyJson(record));
     const [record = key] = revoked; // The key may have been rotated since the confirmation.

@@ -360,6 +360,15 @@ describe('keys revoke', () => {
     expect(await actions()).toEqual(recorded);
     expect((await cli.run(...revoke)).json).toEqual(revoked);
     expect(await actions()).toEqual(recorded);
+    const { code, stdout, stderr } = await cli.run('keys', 'revoke', '1');
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^status +revoked$/m),
+    });
+    expect(stderr).toMatch(
+      new RegExp(`^Database: .*\\nAPI key 1 was already revoked at ${revoked.revokedAt}\\.\\n$`),
+    );
+    expect(await actions()).toEqual(recorded);
   });
 
   test('names the successor of a rotated key, which stays valid', async () => {
