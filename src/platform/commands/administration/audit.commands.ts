@@ -54,6 +54,7 @@ type Actions = Awaited<ReturnType<typeof listActions>>;
 function inWords(actions: Actions): object {
   return actions.map(({ id, performedAt, actor, owner, action, details }) => {
     // Tables do not shorten a list as much as a text.
-    return { id, performedAt, actor, owner, change: [changeText(action, details)] };
+    const change = [changeText(action, details)];
+    return { id, performedAt: [performedAt], actor, owner, change };
   });
 }

@@ -218,6 +218,20 @@ test('audit list › lists who changed what and when, newest first: all, or the 
   );
 });
 
+test('audit list › shortens the actor and the owner to fit into 80 columns, but never the time', async () => {
+  await database.query(
+    `INSERT INTO operator_actions (performed_at, actor, action, details) VALUES
+       ('2026-11-28T10:20:30.456Z', 'ann@administration-host', 'animals remove', '{"ids": [1, 2]}'),
+       ('2026-11-28T10:20:31.456Z', 'ann@administration-host', 'keys revoke', '{"keyId": 7, "owner": "Municipal animal shelter"}')`,
+  );
+  const lines = (await cli.run('audit', 'list')).stdout.trimEnd().split('\n');
+  expect(lines.slice(1).map((line) => line.split(/ {2,}/))).toEqual([
+    ['2', '2026-11-28T10:20:31.456Z', 'ann@adminis…', 'Municipal a…', 'revoked key 7'],
+    ['1', '2026-11-28T10:20:30.456Z', 'ann@adminis…', '-', 'removed 2 animals'],
+  ]);
+  expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(80);
+});
+
 test('audit list › has 50 changes or as many as --limit says, and --after reaches every change', async () => {
   await database.query(
     `INSERT INTO operator_actions (actor, action, details)
