@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { Injectable, type Type } from '@nestjs/common';
-import { DataSource, type EntityManager, type EntityMetadata } from 'typeorm';
+import { Between, DataSource, type EntityManager, type EntityMetadata } from 'typeorm';
 import { AuditTrail } from '../../access/administration/operator-actions.repository.js';
 import { LinesError } from '../lines-error.js';
 import { changedValues, Terminal } from '../terminal.js';
@@ -115,7 +115,7 @@ export class RowFiles {
       };
       const checked = countValid();
       const hash = content.digest();
-      if (!again) await this.requireNew(manager, name, hash);
+      if (!again) await this.requireNew(manager, { name, entity }, hash);
       const insert = () => accepted('added', checked, staged.insert(reject));
       const added = dryRun ? undefined : await insert();
       const valid = countValid();
@@ -135,7 +135,11 @@ export class RowFiles {
   }
 
   /** @throws Error if rows with this hash were imported, or another transaction imports them */
-  private async requireNew(manager: EntityManager, name: string, hash: Buffer): Promise<void> {
+  private async requireNew(
+    manager: EntityManager,
+    { name, entity }: Pick<FileRows<object>, 'name' | 'entity'>,
+    hash: Buffer,
+  ): Promise<void> {
     const lock = 'SELECT pg_try_advisory_xact_lock($1) AS "isLocked"';
     const [result] = await queryRows<{ isLocked: boolean }>(manager, lock, [
       String(hash.readBigInt64BE()),
@@ -149,8 +153,11 @@ export class RowFiles {
     const time = performedAt.toISOString();
     const first = String(details['firstId']);
     const last = String(details['lastId']);
+    const id = idOf(this.dataSource.getMetadata(entity));
+    const isStored = await manager.existsBy(entity, { [id]: Between(first, last) });
+    const removed = isStored ? '' : ' They have been removed since.';
     throw new Error(
-      `Nothing was added. ${actor} imported the same ${name} at ${time}, with the ids ${first} to ${last}. To add them again, set --again.`,
+      `Nothing was added. ${actor} imported the same ${name} at ${time}, with the ids ${first} to ${last}.${removed} To add them again, set --again.`,
     );
   }
 

@@ -327,6 +327,22 @@ describe('items import', () => {
     expect(await importFile(file(`${HEADER}Bo,2,sold\nFrank,1,\n`))).toMatchObject({ added: 2 });
   });
 
+  test('the same items again add nothing without --again after they were removed, and the error says so', async () => {
+    const input = file(`${HEADER}Frank,1,\nBo,2,sold\n`);
+    await importFile(input);
+    const refusal = () => cli.failure(1, 'items', 'import', input);
+    await database.query('DELETE FROM test_items WHERE id = 1');
+    expect(await refusal()).toMatch(/, with the ids 1 to 2\. To add them again, set --again\.$/);
+    await database.query('DELETE FROM test_items WHERE id = 2');
+    expect(await refusal()).toMatch(
+      /, with the ids 1 to 2\. They have been removed since\. To add them again, set --again\.$/,
+    );
+    expect(await stored()).toEqual([]);
+    expect(await importFile(input, '--again')).toMatchObject({ added: 2 });
+    await database.query('DELETE FROM test_items WHERE id = 4');
+    expect(await refusal()).toMatch(/, with the ids 3 to 4\. To add them again, set --again\.$/);
+  });
+
   test('an import is recognized by the values of its rows, also of an earlier release', async () => {
     await importFile(file(`${HEADER}"Zoë ""Z""",${MAX},\nBo,2.0,Sold\n`));
     const text = `[["categoryId",${MAX}],["name","Zoë \\"Z\\""],["status","available"]]\n[["categoryId",2],["name","Bo"],["status","sold"]]\n`;
