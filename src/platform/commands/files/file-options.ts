@@ -40,8 +40,9 @@ export function importArguments(dto: Type<object>): (command: Command) => void {
       .option('--skip-invalid', 'add the valid rows, and write the others to --rejects')
       .option('--rejects <file>', 'a new file for the invalid rows, with the reasons')
       .hook('preAction', () => {
-        const { skipInvalid, rejects } = command.opts<ImportOptions>();
-        if ((skipInvalid === true) !== (rejects !== undefined))
+        const { skipInvalid, rejects, dryRun } = command.opts<ImportOptions>();
+        const needsFile = skipInvalid === true && !dryRun;
+        if (rejects === undefined ? needsFile : !skipInvalid)
           command.error('error: --skip-invalid and --rejects require each other');
       });
   };

@@ -61,8 +61,8 @@ export class RowFiles {
 
   /**
    * Adds the rows of a file in their order, in one transaction, and records it, with a hash of the rows:
-   * the same rows are added again only with the option `again`. With the option `rejects`, invalid rows
-   * are written to this new file instead.
+   * the same rows are added again only with the option `again`. With the option `skipInvalid`, invalid
+   * rows are written to the new file `rejects` instead.
    *
    * @param path `-`: standard input
    * @throws Error that lists the first invalid lines, or says why the file cannot be read, has no rows,
@@ -71,7 +71,7 @@ export class RowFiles {
   async import<Dto extends object>(
     { name, entity, dto }: FileRows<Dto>,
     path: string,
-    { dryRun, again, rejects, skipInvalid: _, ...options }: ImportOptions,
+    { dryRun, again, rejects, skipInvalid, ...options }: ImportOptions,
   ) {
     const properties = await rowProperties(dto, entity);
     const file = new RowFile(path, properties, fileOptions(options));
@@ -90,10 +90,9 @@ export class RowFiles {
         (property) => !property.isRequired && isNullable(entity, property.name),
       );
       const rejected: (readonly [line: number, text: string])[] = [];
-      const reject: Reject | undefined =
-        rejects === undefined
-          ? undefined
-          : (line, reason, text) => rejected.push([line, file.withReason(text, reason)]);
+      const reject: Reject | undefined = skipInvalid
+        ? (line, reason, text) => rejected.push([line, file.withReason(text, reason)])
+        : undefined;
       const toStagedRow = async (line: number, read: unknown, text: string): Promise<StagedRow> => {
         const { values, empty } = withoutNulls(read, nullable);
         const nulls = Object.fromEntries(empty.map((property) => [property, null]));
@@ -127,7 +126,7 @@ export class RowFiles {
       const { ignoredColumns } = file;
       return {
         valid,
-        ...(rejects !== undefined && { rejected: rejected.length }),
+        ...(skipInvalid && { rejected: rejected.length }),
         ...(added ?? { added: 0, firstId: null, lastId: null }),
         ignoredColumns,
       };

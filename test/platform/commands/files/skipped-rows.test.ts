@@ -52,6 +52,13 @@ test.each([
   },
 );
 
+test('--dry-run needs no --rejects, because it writes no file', async () => {
+  const content = 'name,categoryId\na,1\nb,x\n';
+  const { stdout } = await importFile('in.csv', content, '--skip-invalid', '--dry-run');
+  expect(JSON.parse(stdout)).toMatchObject({ valid: 1, rejected: 1, added: 0 });
+  expect(await names()).toEqual([]);
+});
+
 test.each([[['--skip-invalid']], [['--rejects', path('alone.csv')]]])(
   '%j alone is a usage error',
   async (options) => {
