@@ -158,14 +158,19 @@ export class KeyAdministration {
     });
   }
 
-  /** Lifts the ban, if any, of an API key and its whole rotation lineage. */
-  async unban(keyId: bigint): Promise<ApiKey> {
+  /**
+   * Lifts the ban, if any, of an API key and its whole rotation lineage, and restarts their count of
+   * rejections.
+   *
+   * @param wasBanned for the audit trail; undefined if nobody knows
+   */
+  async unban(keyId: bigint, wasBanned?: boolean): Promise<ApiKey> {
     return this.database.transaction('READ COMMITTED', async (transaction) => {
       const key = await lockKey(transaction, keyId);
       const id = key.firstKeyId ?? keyId;
       const lineage = [{ id }, { firstKeyId: id }];
       await transaction.update(ApiKey, lineage, { unbanCount: () => 'unban_count + 1' });
-      await recordChange(transaction, 'keys unban', key);
+      await recordChange(transaction, 'keys unban', key, { wasBanned });
       return key;
     });
   }

@@ -17,7 +17,11 @@ const SENTENCES: Readonly<Record<string, (details: Details) => string>> = {
   'keys rotate': (details) =>
     `replaced key ${text(details['keyId'])} by key ${text(details['newKeyId'])}${expiry(details)}`,
   'keys revoke': ({ keyId }) => `revoked key ${text(keyId)}`,
-  'keys unban': ({ keyId }) => `ended the ban of key ${text(keyId)}`,
+  'keys unban': ({ keyId, wasBanned }) => {
+    if (wasBanned === undefined) return `unbanned key ${text(keyId)}`;
+    const change = wasBanned ? 'ended the ban' : 'restarted the count of rejections';
+    return `${change} of key ${text(keyId)}`;
+  },
   'owners set-plan': ({ previousPlan, plan }) =>
     `changed the plan from ${text(previousPlan)} to ${text(plan)}`,
   'owners rename': ({ previousName }) => `renamed the owner, who was "${text(previousName)}"`,

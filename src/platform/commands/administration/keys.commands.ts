@@ -206,9 +206,11 @@ export class KeysCommands {
   )
   async unban(id: bigint) {
     const { decisions } = await this.counters.read([countedKey(await this.keys.inspect(id))]);
-    const unbanned = await this.keys.unban(id);
-    if (decisions?.[0]?.bannedUntilMs === 0) {
-      this.terminal.note(`The key ${id} was not banned.`);
+    const bannedUntilMs = decisions?.[0]?.bannedUntilMs;
+    const wasBanned = bannedUntilMs === undefined ? undefined : bannedUntilMs > 0;
+    const unbanned = await this.keys.unban(id, wasBanned);
+    if (wasBanned === false) {
+      this.terminal.note(`The key ${id} was not banned. Its count of rejections restarts.`);
     }
     return keyJson(unbanned);
   }

@@ -111,7 +111,14 @@ describeWithRedis('with REDIS_URL', () => {
     await cli.run('keys', 'revoke', String(rotated.id), '--yes');
     expect(await statuses()).toEqual(['banned', 'active', 'revoked']);
     expect((await cli.run('keys', 'unban', id)).stderr).toMatch(/^Database: .*\n$/);
-    expect((await cli.run('keys', 'unban', id)).stderr).toContain(`key ${id} was not banned`);
+    expect((await cli.run('keys', 'unban', id)).stderr).toContain(
+      `key ${id} was not banned. Its count of rejections restarts.`,
+    );
+    const recorded = await database.query(
+      `SELECT details -> 'wasBanned' AS "wasBanned" FROM operator_actions
+        WHERE action = 'keys unban' ORDER BY id`,
+    );
+    expect(recorded).toEqual([{ wasBanned: true }, { wasBanned: false }]);
     expect(await statuses()).toEqual(['rotated', 'active', 'revoked']);
   });
 

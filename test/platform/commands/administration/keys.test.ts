@@ -405,6 +405,15 @@ describe('keys revoke', () => {
   });
 });
 
+test('keys unban › does not record the end of a ban if nobody knows whether there was one', async () => {
+  await insertKey();
+  await cli.json('keys', 'unban', '1');
+  const details = { ownerId: 1, keyId: 1, owner: 'acme' };
+  expect(await actions()).toEqual([{ actor: OPERATOR, action: 'keys unban', details }]);
+  const { stdout } = await cli.run('audit', 'list');
+  expect(stdout).toMatch(/unbanned key 1$/m);
+});
+
 describe('keys inspect', () => {
   async function inspectInput(input: string) {
     const child = spawn(process.execPath, [PROGRAM, 'keys', 'inspect', '-', '--json'], {
