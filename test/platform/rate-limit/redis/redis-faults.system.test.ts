@@ -175,11 +175,18 @@ describeWithRedis('under load', () => {
   });
 
   it('out of memory, owners are still counted in Redis, addresses in the process, without a 5xx', async () => {
-    const { id, ask } = await newCaller(20);
-    const before = changes().length;
     await redis.client.flushall();
     await redis.client.config('SET', 'maxmemory', '1');
-    expect(limitsOf(await sequentially(15, ask)).remaining).toBe(5);
+    let id: string;
+    let before: number;
+    // On a busy machine, a slow command opens the circuit, and the process counts. Then another owner is counted.
+    do {
+      await readinessIs('ok');
+      const caller = await newCaller(20);
+      id = caller.id;
+      before = changes().length;
+      expect(limitsOf(await sequentially(15, caller.ask)).remaining).toBe(5);
+    } while (changes().length > before);
     expect(await redis.client.hget(`${PRODUCT.redisPrefix}{owner:${id}}`, 'minute')).toMatch(
       /^15 /,
     );
