@@ -14,7 +14,7 @@ export function newAnimal(changes) {
 /** Returns properties of one of several animals. @param {number} number */
 export const animalNumber = (number) => ({ name: `Pet ${number}`, categoryId: 1 });
 
-/** A valid animal, of which many are stored. NUMBER stands for 15 digits, which are others in each. */
+/** A valid animal that is stored many times. NUMBER stands for 15 digits, which differ in each. */
 export const NUMBERED_ANIMAL = newAnimal({ name: 'Animal NUMBER', status: 'available' });
 
 /** The properties of an animal in the order of a response. */

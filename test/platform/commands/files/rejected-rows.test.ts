@@ -180,7 +180,7 @@ describe('--skip-invalid --rejects', () => {
     expect(await database.query('SELECT FROM operator_actions')).toHaveLength(1);
   });
 
-  test('adds rows of which each alone is accepted', async () => {
+  test('adds rows that are accepted one by one, but not together', async () => {
     // The whole file violates the trigger, and no row does.
     await database.query(`
       CREATE FUNCTION at_most_two() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
