@@ -44,10 +44,21 @@ beforeAll(() => {
   write('list.js', javaScriptOf(block('ts', 'console.log(count)')));
   write('int64.js', javaScriptOf(block('ts', 'lossless-json')));
   write('error.js', javaScriptOf(block('ts', 'instanceof StoreError')));
-  write('error.py', block('python', 'from store import'));
+  write('list.py', block('python', 'print(count)'));
+  write('once.js', javaScriptOf(block('ts', '// Store the record here.')));
+  write('once.py', block('python', '# Store the record here.'));
+  write('refresh.py', block('python', '# refresh.py'));
+  write(
+    'refreshed.py',
+    `import json, os
+from refresh import refresh
+print(json.dumps(list(refresh(dict(json.loads(os.environ["FORMER"]))).items())))
+`,
+  );
+  write('error.py', block('python', 'except StoreError'));
   write('copy.js', javaScriptOf(block('ts', '// copy.ts')));
   write(
-    'refresh.js',
+    'refreshed.js',
     `import { refresh } from './copy.js';
      const pages = await refresh(new Map(JSON.parse(process.env.FORMER)));
      console.log(JSON.stringify([...pages]));`,
@@ -168,34 +179,48 @@ describe('with a store, the snippet', () => {
   const result = (program: string, env: Record<string, string> = {}) =>
     output(program, { STORE_URL: store.service.url, API_KEY: store.owner.key, ...env });
 
-  test('that lists to the end counts all animals', async () => {
+  const inEachLanguage = hasPython ? ['node', 'python3'] : ['node'];
+  const fileOf = (program: string, name: string) =>
+    `${program} ${name}.${program === 'node' ? 'js' : 'py'}`;
+
+  test.each(inEachLanguage)('that lists to the end counts all animals: %s', async (program) => {
+    await store.database.query('DELETE FROM pets');
     await createPets(store.database, 230);
-    expect(await result('node list.js')).toBe('230');
+    expect(await result(fileOf(program, 'list'))).toBe('230');
+  });
+
+  test.each(inEachLanguage)('that adds an animal once prints it: %s', async (program) => {
+    expect(await result(fileOf(program, 'once'))).toMatch(/Frank/);
+    const [stored] = await store.database.query(
+      `SELECT count(*)::int AS keys FROM idempotency_keys`,
+    );
+    expect(stored?.['keys']).toBe(program === 'node' ? 1 : 2);
   });
 
   test('for an int64 keeps every digit', async () => {
     expect(await result('node int64.js')).toBe('9223372036854775807');
   });
 
-  test('for errors shows the status and the code', async () => {
-    expect(await result('node error.js')).toBe('400 invalid_request');
+  test.each(inEachLanguage)('for errors shows the status and the code: %s', async (program) => {
+    expect(await result(fileOf(program, 'error'))).toBe('400 invalid_request');
   });
 
-  (hasPython ? test : test.skip)('for errors in Python shows the same', async () => {
-    expect(await result('python3 error.py')).toBe('400 invalid_request');
-  });
+  test.each(inEachLanguage)(
+    'that refreshes a copy has each animal once after removals, also of the last of a page: %s',
+    async (program) => {
+      await store.database.query('DELETE FROM pets');
+      const ids = await createPets(store.database, 330);
+      const refreshed = async (former: string) =>
+        result(fileOf(program, 'refreshed'), { FORMER: former });
+      const first = await refreshed('[]');
+      expect(idsOf(first)).toEqual(ids);
+      expect(idsOf(await refreshed(first))).toEqual(ids);
 
-  test('that refreshes a copy has each animal once after removals, also of the last of a page', async () => {
-    await store.database.query('DELETE FROM pets');
-    const ids = await createPets(store.database, 330);
-    const first = await result('node refresh.js', { FORMER: '[]' });
-    expect(idsOf(first)).toEqual(ids);
-    expect(idsOf(await result('node refresh.js', { FORMER: first }))).toEqual(ids);
-
-    // The cursor of the second page was made after the animal 99, and that of the third after 199.
-    const removed = [ids[99], ids[150], ids[199], ids[329]];
-    await store.database.query('DELETE FROM pets WHERE id = ANY($1)', [removed]);
-    const rest = ids.filter((id) => !removed.includes(id));
-    expect(idsOf(await result('node refresh.js', { FORMER: first }))).toEqual(rest);
-  });
+      // The cursor of the second page was made after the animal 99, and that of the third after 199.
+      const removed = [ids[99], ids[150], ids[199], ids[329]];
+      await store.database.query('DELETE FROM pets WHERE id = ANY($1)', [removed]);
+      const rest = ids.filter((id) => !removed.includes(id));
+      expect(idsOf(await refreshed(first))).toEqual(rest);
+    },
+  );
 });
