@@ -7,7 +7,7 @@ import { DataSource } from 'typeorm';
 import type { DeclaredCommand } from './command.decorator.js';
 import { CommandFailure, CommitObserver, explainFailure } from './command-failure.js';
 import { Terminal } from './terminal.js';
-import { SYSTEM_CLOCK } from '../config/clock.js';
+import { DAY_MS, SYSTEM_CLOCK } from '../config/clock.js';
 import type { DatabaseSettings } from '../config/database-settings.js';
 import type { Product } from '../config/product.js';
 import { Settings } from '../config/settings.js';
@@ -33,8 +33,8 @@ export interface CommandCall {
   readonly json: true | undefined;
 }
 
-/** A command takes as long as its input, but its database may be silent only for this time. */
-const PROGRESS_LIMIT_MS = 600_000;
+/** A command takes as long as its input. */
+const STATEMENT_TIMEOUT_MS = DAY_MS;
 
 /**
  * Runs a command in an application without a server, on the database that the settings select. The
@@ -62,7 +62,7 @@ export async function runCommand(
     if (!anySchema) await requireSchema(database, settings);
     // Standard error has one line about a failure. Redis is for counting requests.
     const logger = createLogger({ ...settings.logging, level: 'silent' }, process.stderr);
-    const use = { poolSize: 2, progressLimitMs: PROGRESS_LIMIT_MS };
+    const use = { poolSize: 2, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
     const own = { redis: undefined, database: { ...settings.database, ...use } };
     const objects = {
       clock: SYSTEM_CLOCK,

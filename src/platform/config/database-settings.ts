@@ -37,13 +37,7 @@ export interface ConnectionSettings extends SessionConfig {
   readonly credentials?: () => Pick<ClientConfig, 'user' | 'password' | 'ssl'>;
 }
 
-export type DatabaseSettings = Readonly<ReturnType<typeof readDatabaseSettings>> & {
-  /**
-   * For commands: a statement or transaction may take as long as its input, but the server may be silent
-   * for this time only, in milliseconds. It replaces `statementTimeoutMs`.
-   */
-  readonly progressLimitMs?: number;
-};
+export type DatabaseSettings = Readonly<ReturnType<typeof readDatabaseSettings>>;
 
 export function readDatabaseSettings(
   read: EnvironmentReader,

@@ -27,12 +27,12 @@ export function connectionConfig(
   settings: DatabaseSettings,
   purpose = '',
 ): BoundedPoolConfig & PgClientConfig {
-  const { statementTimeoutMs, progressLimitMs, poolWaitMs } = settings;
+  const { statementTimeoutMs, poolWaitMs } = settings;
   const { connectTimeoutMs = poolWaitMs } = connection;
   const serverSettings = {
-    statement_timeout: progressLimitMs === undefined ? statementTimeoutMs : 0,
+    statement_timeout: statementTimeoutMs,
     lock_timeout: settings.lockTimeoutMs,
-    idle_in_transaction_session_timeout: 2 * (progressLimitMs ?? statementTimeoutMs),
+    idle_in_transaction_session_timeout: 2 * statementTimeoutMs,
   };
   return {
     keepAlive: true,
@@ -41,9 +41,7 @@ export function connectionConfig(
     types: columnTypes,
     application_name: `${connection.application_name ?? settings.name} ${purpose}`.trim(),
     connectionTimeoutMillis: Math.min(poolWaitMs, connectTimeoutMs),
-    ...(progressLimitMs === undefined
-      ? { responseTimeoutMs: statementTimeoutMs + CLIENT_TIMEOUT_MARGIN_MS }
-      : { progressLimitMs }),
+    responseTimeoutMs: statementTimeoutMs + CLIENT_TIMEOUT_MARGIN_MS,
     max: settings.poolSize,
     idleTimeoutMillis: MAX_IDLE_MS,
     maxWaiting: settings.queueSize,

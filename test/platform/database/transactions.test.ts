@@ -58,23 +58,6 @@ describe('a transaction', () => {
     database.query('DROP TABLE IF EXISTS test_notes; CREATE TABLE test_notes (text text)'),
   );
 
-  it('of a command takes as long as it makes progress', async () => {
-    const patient = await new StoreDataSource({
-      type: 'postgres',
-      url: database.url,
-      poolSize: 1,
-      extra: { Client: PgClient, progressLimitMs: 2_000 },
-    }).initialize();
-    closeBeforeDatabases(() => patient.destroy());
-    const sleep = 'SELECT pg_sleep($1)';
-    await patient.transaction(async (manager) => {
-      // Together longer than the limit.
-      for (let count = 0; count < 5; count++) await manager.query(sleep, [0.5]);
-    });
-    const silent = patient.transaction((manager) => manager.query(sleep, [60]));
-    await expect(silent).rejects.toThrow('PostgreSQL has made no progress');
-  });
-
   const NOTE = 'INSERT INTO test_notes VALUES ($1)';
   const notes = () => database.query('SELECT text FROM test_notes');
   const failureOf = (transaction: Promise<unknown>): Promise<unknown> =>

@@ -23,8 +23,6 @@ const RUN_AGAIN = /^(?:0A000|22|26000|40P01|42|XX000)/;
 export interface PgClientConfig extends ConnectionSettings {
   /** How long a response may take; by default without a limit. */
   responseTimeoutMs?: number;
-  /** Instead: how long the server may send nothing. A transaction has no other limit then. */
-  progressLimitMs?: number;
 }
 
 /** The settings that results depend on. In a pooler's sessions, EQUIVALENT values fit too. */
@@ -79,17 +77,15 @@ export class PgClient extends pg.Client {
 
   constructor(private readonly config: PgClientConfig) {
     super({ ...config, ...config.credentials?.() });
-    const { responseTimeoutMs = 0, progressLimitMs } = config;
+    const { responseTimeoutMs = 0 } = config;
     const { connection } = this.internals;
     if (config.requiresChannelBinding) this.requireChannelBinding();
     // Waiting statements get the error. Without a listener, the event would end the process.
     this.on('error', () => undefined);
     // The socket has one timer. pg's `query_timeout` would set one per statement.
     this.once('connect', () => {
-      const { stream } = connection;
-      stream.setTimeout(progressLimitMs ?? responseTimeoutMs).on('timeout', () => {
-        if (!this.internals.readyForQuery)
-          this.abandon(progressLimitMs === undefined ? undefined : noProgress());
+      connection.stream.setTimeout(responseTimeoutMs).on('timeout', () => {
+        if (!this.internals.readyForQuery) this.abandon();
       });
     });
   }
@@ -206,10 +202,4 @@ export class PgClient extends pg.Client {
   private get internals(): Internals {
     return this as unknown as Internals;
   }
-}
-
-function noProgress(): Error {
-  return new Error(
-    'PostgreSQL has made no progress for too long: it hangs, or nobody reads the output.',
-  );
 }

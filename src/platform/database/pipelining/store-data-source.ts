@@ -91,11 +91,8 @@ class JoiningManager extends StoreManager {
     const runner = manager.queryRunner as QueryRunner;
     const connection = (await runner.connect()) as PgClient;
     // The time limit of a transaction is that of one statement. Then its connection is closed.
-    const { responseTimeoutMs, progressLimitMs } = this.dataSource.options.extra as PgClientConfig;
-    const limit =
-      progressLimitMs === undefined
-        ? setTimeout(() => connection.abandon(), responseTimeoutMs)
-        : undefined;
+    const { responseTimeoutMs } = this.dataSource.options.extra as PgClientConfig;
+    const limit = setTimeout(() => connection.abandon(), responseTimeoutMs);
     const cls = ClsServiceManager.getClsService();
     try {
       const context = { ...cls.get<object | undefined>(), [OPEN_TRANSACTION]: runner };
