@@ -1,11 +1,10 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { ProcessKind } from '../../config/database-settings.js';
-import { clusterIn, type EmbeddedSettings, ensureCluster, Server } from './cluster.js';
+import { type EmbeddedSettings, ensureCluster, Server } from './cluster.js';
 import { StartError } from '../../errors/start-error.js';
 import { lockServer } from './server-lock.js';
 
@@ -54,106 +53,44 @@ export async function openEmbeddedDatabase(
     await database?.close();
     signal?.throwIfAborted();
     const { message } = error as Error;
-    const remedy = remedyOf(error as NodeJS.ErrnoException, dataDir);
+    const remedy = remedyOf(error as NodeJS.ErrnoException);
     const problem = `the embedded database in ${dataDir} cannot be used: ${message}: ${remedy}`;
     const text = error instanceof StartError ? message : problem.replace(/\s+/g, ' ');
     throw new StartError(`${text}, or set DATABASE_URL=postgres://…`, { cause: error });
   }
 }
 
-/** What to do about a failure, by the message of PostgreSQL or the code of the system. */
-const REMEDIES: readonly [failure: RegExp, remedy: (dataDir: string) => string][] = [
+const INSTALL =
+  'install the packages on the system that runs them: on Linux, one with glibc and /bin/sh';
+const AS_OWNER = 'run this as the user who owns the folder';
+
+/** What to do about a failure whose message does not say it. */
+const REMEDIES: readonly [failure: RegExp, remedy: string][] = [
   [
     /files are incompatible with server|initialized by PostgreSQL version/,
-    () =>
-      'another release of this service made it, and your data is unchanged: run that release, and copy the data to a server with `db copy-embedded` of that release',
+    'another release of this service made it, and your data is unchanged: run that release, and copy the data to a server with `db copy-embedded` of that release',
   ],
-  [/has invalid permissions/, (dataDir) => `run \`chmod 700 '${realPathOf(clusterIn(dataDir))}'\``],
-  [/has wrong ownership/, (dataDir) => `run this as ${ownerOf(clusterIn(dataDir))}`],
-  [
-    /look up (?:effective|local) user id|user does not exist/i,
-    () => 'add an entry for the user of this process to /etc/passwd',
-  ],
-  [
-    /spawn .* ENOENT|Error relocating|symbol not found|GLIBC_/,
-    () =>
-      'run this on Linux with glibc and /bin/sh (Alpine has musl instead of glibc, NixOS has it elsewhere)',
-  ],
-  [
-    /needed by initdb but was not found/,
-    () => 'install the packages again, on Linux with glibc and /bin/sh',
-  ],
-  [
-    // The program is empty, incomplete, or of another architecture: the shell runs it as a script.
-    /Syntax error|Exec format error|created no cluster|error: file ".*" does not exist/,
-    () => 'install the packages again, on the system that runs them',
-  ],
-  [/spawn .* EACCES/, () => 'install the packages in a folder whose programs can be run'],
+  [/has invalid permissions/, 'run `chmod 700` on its folder postgres'],
   [
     /(?:spawn|chown).* EPERM|EPERM.*chown/,
-    () => 'run this as another user than root, because root may not change to another one here',
+    'run this as another user than root, because root may not change to another one here',
   ],
-  [/EAGAIN|could not fork/, () => 'raise the limit of processes'],
+  // A program is missing, damaged or for another system, or lacks a library.
   [
-    /EMFILE|ENFILE|Too many open files|insufficient file descriptors/,
-    () => 'raise the limit of open files',
+    /spawn .* E(?:NOENT|ACCES)|Error relocating|GLIBC_|needed by initdb|created no cluster/,
+    INSTALL,
   ],
-  [/EFBIG|File too large/, () => 'raise the limit of the size of files'],
-  // Its message is that of a full disk.
-  [
-    /shared memory segment/,
-    () => 'raise the limits of shared memory (sysctl kernel.shmmni, kernel.shmall)',
-  ],
-  [
-    /listen (?:EPERM|ENOTSUP|EOPNOTSUPP|ENOSYS)/,
-    () => 'choose a DATA_DIR on a file system that has Unix sockets',
-  ],
-  [/EACCES|EPERM|Permission denied/, (dataDir) => `run this as ${ownerOf(clusterIn(dataDir))}`],
-  [/ENOSPC|EDQUOT|No space left/, () => 'free some disk space'],
-  [/EROFS|Read-only file system/, () => 'choose a DATA_DIR on a file system that can be written'],
-  [/Cannot allocate memory|could not map/, () => 'free some memory'],
-  [
-    /could not create .*socket|too long|ENAMETOOLONG/,
-    () => 'choose a DATA_DIR with a shorter path',
-  ],
-  [
-    /shared librar|cannot open shared object|ENOEXEC/,
-    () => 'install the library that is missing, on Linux with glibc',
-  ],
-  [RegExp(LOCKED), () => 'wait until it has ended'],
-  [/ENOTDIR|EEXIST|ENOENT|EINVAL|ELOOP/, () => 'choose another DATA_DIR'],
+  [/Syntax error|Exec format error|shared librar|symbol not found|error: file /, INSTALL],
+  [/has wrong ownership|EACCES|EPERM|Permission denied/, AS_OWNER],
+  [/could not create .*socket|too long/, 'choose a DATA_DIR with a shorter path'],
+  [RegExp(LOCKED), 'wait until it has ended'],
+  [/listen E|ENOTDIR|EEXIST|ENOENT|EINVAL|ELOOP|EROFS/, 'choose another DATA_DIR'],
 ];
 
 /** Returns what to do about a failure. The data is kept in any case. */
-function remedyOf({ code = '', message }: NodeJS.ErrnoException, dataDir: string): string {
-  const remedy = REMEDIES.find(([failure]) => failure.test(`${code} ${message}`))?.[1];
-  return remedy?.(dataDir) ?? 'read the log of PostgreSQL, and keep the folder';
-}
-
-function realPathOf(folder: string): string {
-  return existsSync(folder) ? realpathSync(folder) : folder;
-}
-
-/** Returns who owns the folder, or else the first parent that this process may look at. */
-function ownerOf(folder: string): string {
-  try {
-    return `${nameOf(statSync(folder).uid)}the user who owns ${folder}`;
-  } catch {
-    const parent = dirname(folder);
-    return parent === folder ? 'the user who owns it' : ownerOf(parent);
-  }
-}
-
-/** Returns the name of a user, or else the number. '' on Windows, which has no numbers. */
-function nameOf(uid: number): string {
-  if (process.platform === 'win32') return '';
-  try {
-    const stdio = ['ignore', 'pipe', 'ignore'] as const;
-    return `${execFileSync('id', ['-un', String(uid)], { encoding: 'utf8', stdio: [...stdio] }).trim()}, `;
-  } catch {
-    // The user has no name, or an image has no program `id`.
-    return `${uid}, `;
-  }
+function remedyOf({ code = '', message }: NodeJS.ErrnoException): string {
+  const found = REMEDIES.find(([failure]) => failure.test(`${code} ${message}`));
+  return found?.[1] ?? 'correct this, and keep the folder';
 }
 
 /** With `recursive`, Node.js tries forever in a folder that accepts no folders, such as /proc. */
