@@ -6,7 +6,7 @@ import { Clock, DAY_MS } from '../config/clock.js';
 import { ServiceError } from '../errors/service-error.js';
 import { parseExact } from '../http/body/parse-json.js';
 import { jsonText } from '../http/response/json-text.js';
-import { IdlePause, RepeatedWork } from '../database/repeated-work.js';
+import { IdlePause, runRepeated } from '../database/repeated-work.js';
 import type { IdempotencyKey } from './idempotency-key.guard.js';
 import { IdempotencyRepository } from './idempotency.repository.js';
 
@@ -34,7 +34,7 @@ interface IdempotentRequest {
 /** Executes a request once, however often it is sent with the same idempotency key. */
 @Injectable()
 export class Idempotency {
-  private readonly cleanup: RepeatedWork;
+  private readonly logger = new Logger(Idempotency.name);
   private readonly pause: IdlePause;
 
   constructor(
@@ -42,8 +42,6 @@ export class Idempotency {
     private readonly manager: EntityManager,
     private readonly clock: Clock,
   ) {
-    const logger = new Logger(Idempotency.name);
-    this.cleanup = new RepeatedWork(logger, clock, 'Deleting expired idempotency keys');
     this.pause = new IdlePause(clock, CLEANUP_INTERVAL_MS);
   }
 
@@ -71,9 +69,7 @@ export class Idempotency {
       if (first === 'locked') throw IN_PROGRESS;
       if (first) {
         const { fingerprint: stored, response } = first;
-        const isSame =
-          stored.equals(fingerprint) || stored.equals(fingerprintBefore(operation, content));
-        if (!isSame) throw REUSED;
+        if (!stored.equals(fingerprint)) throw REUSED;
         return [response, true] as const;
       }
       const result = await work();
@@ -90,7 +86,8 @@ export class Idempotency {
   /** Runs on every replica. SKIP LOCKED divides the rows. */
   async deleteExpired(): Promise<void> {
     const remove = () => this.repository.deleteExpired(this.clock.now(), BATCH_SIZE);
-    this.pause.begin((await this.cleanup.run(remove)) === false);
+    const what = 'Deleting expired idempotency keys';
+    this.pause.begin(!(await runRepeated(this.logger, what, remove)));
   }
 
   @Interval(CLEANUP_INTERVAL_MS)
@@ -105,26 +102,12 @@ export class Idempotency {
  * how values are written as JSON makes retries of requests from before it fail.
  */
 export function fingerprintOf(operation: string, content: object): Buffer {
-  return hashOf(operation, content, (_name, value) =>
+  const values: unknown[] = Array.isArray(content) ? content : [content];
+  const text = JSON.stringify([operation, ...values], (_name, value: unknown) =>
     Array.isArray(value)
       ? value.slice(0, value.findLastIndex((item) => item !== undefined) + 1)
       : comparable(value),
   );
-}
-
-/**
- * Returns the fingerprint that earlier releases stored, with null for every undefined value of an
- * array. It is needed for as long as their responses are kept: 24 hours after the upgrade.
- */
-export function fingerprintBefore(operation: string, content: object): Buffer {
-  return hashOf(operation, content, (_name, value) => comparable(value));
-}
-
-type Replacer = (name: string, value: unknown) => unknown;
-
-function hashOf(operation: string, content: object, replacer: Replacer): Buffer {
-  const values: unknown[] = Array.isArray(content) ? content : [content];
-  const text = JSON.stringify([operation, ...values], replacer);
   return createHash('sha256').update(text).digest();
 }
 
