@@ -11,7 +11,9 @@ afterAll(() => copy.end());
 
 test('a product with other names, without the animals, with a resource that the Nest CLI generates and a copy of an example, needs no other edit', async () => {
   copy.withFiles().withPackages();
-  copy.remove('src/pets', 'src/demo', 'test/pets', 'examples/orders', 'openapi.yaml');
+  copy.remove('src/pets', 'src/demo', 'test/pets', 'test/demo', 'test/docs/animals');
+  copy.remove('examples/orders', 'test/examples/orders.test.ts', 'openapi.yaml');
+  copy.remove('test/examples/orders.nightly.test.ts');
   copy.change(
     'src/app.module.ts',
     [/^import .*(?:Demo|Pets)Module.*\n/gm, ''],

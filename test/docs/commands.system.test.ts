@@ -35,7 +35,7 @@ import { createRepository } from '../harness/pages/repository.js';
 import { readProjectFile } from '../harness/stack/compose-file.js';
 import { PACKAGES } from '../harness/run/packages.js';
 
-// Every block of commands of a page is run here, word for word, or listed here with the reason. test/pets/pages.system.test.ts runs the
+// Every block of commands of a page is run here, word for word, or listed here with the reason. test/docs/animals runs the
 // blocks that need the animals. Only the words in capitals that a page explains (REPOSITORY, DUMP) and passwords (…) are replaced.
 
 const ROOT = resolve(__dirname, '../..');

@@ -3,7 +3,7 @@ import { brokenLinks, markdownFiles } from '../harness/pages/links.js';
 import { readProjectFile } from '../harness/stack/compose-file.js';
 import { PRODUCT } from '../../src/product.js';
 
-/** A team may change or delete what these links lead to. test/pets/pages.system.test.ts checks them. */
+/** A team may change or delete what these links lead to. test/docs/animals/pages.system.test.ts checks them. */
 const OF_THE_ANIMALS =
   /(?:^|\/)(?:src\/pets|src\/demo|test\/pets|examples\/orders|openapi\.yaml)(?:\/|$)/;
 

@@ -3,7 +3,7 @@ import { createOwner } from '../harness/database/factories.js';
 import { ApiClient } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
 import { useStore } from '../harness/http/store.js';
-import { animalText, newAnimal } from './animal.js';
+import { animalText, newAnimal } from '../harness/database/animals.js';
 
 const NAME_RULE =
   'must be a string of 1 to 255 characters, at least one of them not white space, without NUL, lone surrogates or byte order marks';

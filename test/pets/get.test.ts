@@ -1,6 +1,6 @@
 import { expectError } from '../harness/http/error-response.js';
 import { useStore } from '../harness/http/store.js';
-import { addPets, animalText, newAnimal } from './animal.js';
+import { addPets, animalText, newAnimal } from '../harness/database/animals.js';
 
 const SUNSET_MS = Date.parse('2030-12-05T00:00:00.000Z');
 const ID = '9007199254740993';

@@ -1,28 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PET_NOT_FOUND } from '../../src/pets/pets.errors.js';
-import { ERRORS } from '../../src/platform/errors/catalogue.js';
-import { createKey } from '../harness/database/factories.js';
+import { createPets, newAnimal } from '../harness/database/animals.js';
 import { unknownKey } from '../harness/database/api-keys.js';
+import { createKey } from '../harness/database/factories.js';
 import { ApiClient, type ApiResponse, send } from '../harness/http/client.js';
-import { Description, type ParameterObject } from '../harness/http/description.js';
+import { Description } from '../harness/http/description.js';
 import { useStore } from '../harness/http/store.js';
-import {
-  codesIn,
-  commandsIn,
-  documentedCommands,
-  rowsOf,
-  sorted,
-} from '../harness/pages/tables.js';
-import { Cli } from '../harness/processes/command.js';
-import { createPets, newAnimal } from './animal.js';
 
 const SUNSET_MS = Date.parse('2030-12-05T00:00:00Z');
-
-const STATUS_OF: Record<string, number> = {
-  ...Object.fromEntries(Object.entries(ERRORS).map(([code, { status }]) => [code, status])),
-  [PET_NOT_FOUND.code]: PET_NOT_FOUND.status,
-};
 
 const store = useStore({ app: true });
 let description: Description;
@@ -47,51 +32,6 @@ test('an API key starts with aas_, and the realm is pets', async () => {
   const { headers } = await store.anonymous.get('/v1/pets');
   expect(headers['www-authenticate']).toBe('Bearer realm="pets"');
 });
-
-test('the examples of an animal are valid', () => {
-  const { Pet, NewPet } = description.document.components.schemas;
-  for (const { properties } of [Pet, NewPet])
-    for (const [name, schema] of Object.entries<{ type: string; example?: unknown }>(properties)) {
-      if (schema.example === undefined) continue;
-      expect([name, description.violations(schema.example, schema)]).toEqual([name, []]);
-    }
-});
-
-test('docs/clients.md has each code of the description, with its status', () => {
-  const { Error: schema } = description.document.components.schemas;
-  const rows = rowsOf('docs/clients.md', 'status', 'code');
-  const codes = rows.map((row) => codesIn(row['code'] ?? ''));
-  expect(codes.flat().sort()).toEqual([...(schema.properties.code.enum as string[])].sort());
-  for (const [index, row] of rows.entries()) {
-    const statuses = codes[index]?.map((code) => String(STATUS_OF[code]));
-    // A 417 has a code of 400.
-    expect(sorted(statuses ?? [])).toEqual(row['status']?.replace(', 417', '').split(', '));
-  }
-});
-
-test('docs/commands.md has each command of the animals', async () => {
-  const { stdout } = await new Cli({}, { app: true }).run('animals', '--help');
-  expect(documentedCommands('animals')).toEqual(commandsIn(stdout));
-});
-
-test('getPet says what replaces it, that the list has no filter by id, and what to do', () => {
-  const { description: text } = description.operation('GET /pets/{petId}');
-  const [before, after] = text?.split('Use `GET /pets` with the `status` filter instead.') ?? [];
-  expect(before).toMatch(/removed on 5 December 2030/);
-  expect(after).toMatch(/no filter by `id`, because .* keep a copy .*docs\/clients\.md/);
-});
-
-test.each(['page', 'per_page', 'offset', 'sort', 'id', 'name'])(
-  'limit and cursor say that %s does not exist',
-  (name) => {
-    const parameters = description.operation('GET /pets').parameters as ParameterObject[];
-    expect(parameters.some((parameter) => parameter.name === name)).toBe(false);
-    for (const paging of ['limit', 'cursor']) {
-      const text = parameters.find((parameter) => parameter.name === paging)?.description;
-      expect(text).toMatch(RegExp(`does not exist and is ignored.*\`${name}\``));
-    }
-  },
-);
 
 const get = (path: string) => (): Promise<ApiResponse> => store.api.get(path);
 const post = (body: unknown) => store.api.post('/v1/pets', body);

@@ -5,7 +5,7 @@ import { parse } from 'csv-parse/sync';
 import { useStore } from '../harness/http/store.js';
 import { Cli } from '../harness/processes/command.js';
 import { UNBOUNDED } from '../harness/service/service.js';
-import { newAnimal } from './animal.js';
+import { newAnimal } from '../harness/database/animals.js';
 
 // 10,000 records of a shelter go out to a spreadsheet and come back, while the service changes other animals.
 const RECORDS = join(__dirname, '../../../shared/data/austin-animal-center-outcomes.csv');

@@ -1,7 +1,7 @@
 import { findBlock } from './command-blocks.js';
 
 /**
- * The blocks that need the animals: their operations, texts or demo data. test/pets/pages.system.test.ts
+ * The blocks that need the animals: their operations, texts or demo data. test/docs/animals/pages.system.test.ts
  * runs them, because the animals belong to the team.
  */
 export const ANIMAL_BLOCKS = {

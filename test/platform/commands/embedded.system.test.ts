@@ -39,6 +39,8 @@ describe('a command on the embedded database while no service runs', () => {
     expect(seeded).toMatchObject({ code: 0, stderr: `Database: embedded in ${dataDir}\n` });
     const { id, key } = await cli.json('keys', 'issue', '--owner', 'acme', '--plan', 'free');
     expect(await cli.json('keys', 'inspect', key)).toMatchObject({ id, owner: 'acme' });
+    // What cannot be undone asks about this database, too.
+    expect(await cli.failure(1, 'owners', 'remove', 'acme')).toMatch(/Confirm with --yes/);
     expect(processesOf(dataDir)).toEqual([]);
   });
 

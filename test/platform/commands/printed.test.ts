@@ -16,6 +16,12 @@ test('a table that is too wide shortens its texts, unless the command says what 
   expect(head?.split(/ +/)).toEqual(['id', 'name', 'place', 'more']);
 });
 
+test('a text cannot change what the terminal shows', () => {
+  const name = 'a\n\u001b[31mb\u202e😀';
+  expect(tableText([{ name }])).toBe('name\na\ufffd\ufffd[31mb\ufffd😀');
+  expect(propertiesText({ name })).toBe('name  a\ufffd\ufffd[31mb\ufffd😀');
+});
+
 test.each([0, 0n, -0, false, [0], '0'])('%p is shown as it is, not as a dash', (value) => {
   const shown = value === false ? 'false' : '0';
   expect(propertiesText({ value })).toBe(`value  ${shown}`);

@@ -8,7 +8,7 @@ import { useStore } from '../harness/http/store.js';
 import { Chromium, findChromium } from '../harness/processes/chromium.js';
 import { freePort } from '../harness/processes/free-port.js';
 import { readProjectFile } from '../harness/stack/compose-file.js';
-import { addPets, createPets, newAnimal } from './animal.js';
+import { addPets, createPets, newAnimal } from '../harness/database/animals.js';
 
 const CLIENT = join(__dirname, '../../examples/client');
 const EVALUATE = ['--input-type=module', '-e'];

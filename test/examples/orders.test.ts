@@ -7,7 +7,7 @@ import { ApiClient, type ApiResponse } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
 import { Cli, OPERATOR } from '../harness/processes/command.js';
 import { startService, type TestService } from '../harness/service/service.js';
-import { createPets } from './animal.js';
+import { createPets } from '../harness/database/animals.js';
 
 const PATH = '/v1/orders';
 

@@ -7,15 +7,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ModuleKind, ScriptTarget, transpileModule } from 'typescript';
-import { useStore } from '../harness/http/store.js';
-import { readProjectFile } from '../harness/stack/compose-file.js';
-import { createPets } from './animal.js';
-import { HANG_LIMIT_MS } from '../harness/run/until.js';
-import { PACKAGES } from '../harness/run/packages.js';
+import { useStore } from '../../harness/http/store.js';
+import { readProjectFile } from '../../harness/stack/compose-file.js';
+import { createPets } from '../../harness/database/animals.js';
+import { HANG_LIMIT_MS } from '../../harness/run/until.js';
+import { PACKAGES } from '../../harness/run/packages.js';
 
 // The snippets of docs/clients.md, word for word, and the client of examples/client.
 
-const ROOT = join(__dirname, '../..');
+const ROOT = join(__dirname, '../../..');
 const PAGE = readProjectFile('docs/clients.md');
 const run = promisify(execFile);
 

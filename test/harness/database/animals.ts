@@ -1,8 +1,17 @@
-import type { PetStatus } from '../../src/pets/pet.entity.js';
-import type { TestDatabase } from '../harness/database/database.js';
-import { animalNumber, COLUMNS, newAnimal, PROPERTIES, rowOf } from '../../examples/new-animal.mjs';
+import type { TestDatabase } from './database.js';
+import {
+  animalNumber,
+  COLUMNS,
+  newAnimal,
+  PROPERTIES,
+  rowOf,
+} from '../../../examples/new-animal.mjs';
+
+// Everything that the tests know of the properties of an animal is in examples/new-animal.mjs.
 
 export { newAnimal };
+
+type PetStatus = 'available' | 'pending' | 'sold';
 
 type Animal = Omit<ReturnType<typeof newAnimal>, 'categoryId'> & {
   /** A text can be beyond 2^53. */

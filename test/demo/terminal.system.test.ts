@@ -5,7 +5,7 @@ import { PRODUCT } from '../../src/product.js';
 import { makeCluster, makeFolder } from '../harness/processes/embedded-user.js';
 import { send } from '../harness/http/client.js';
 import { inheritedEnvironment, TEAM_MAIN } from '../harness/service/service.js';
-import { newAnimal } from './animal.js';
+import { newAnimal } from '../harness/database/animals.js';
 
 const hasTerminal = spawnSync('script', ['--version']).status === 0;
 if (!hasTerminal)

@@ -3,13 +3,12 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { SAMPLE_ANIMALS } from '../../src/pets/sample-animals.js';
 import { PRODUCT } from '../../src/product.js';
-import { Settings } from '../../src/platform/config/settings.js';
-import { DemoKey } from '../../src/platform/http/openapi/demo-key.js';
-import type { Request } from '../../src/platform/http/request/request.js';
 import { unknownKey } from '../harness/database/api-keys.js';
-import { Cli } from '../harness/processes/command.js';
+import { Chromium, findChromium } from '../harness/processes/chromium.js';
+import { Cli, TEAM_PROGRAM } from '../harness/processes/command.js';
 import { makeCluster, makeFolder, query } from '../harness/processes/embedded-user.js';
 import { ApiClient, type ApiResponse, send } from '../harness/http/client.js';
+import { openOperation } from '../harness/processes/swagger-ui.js';
 import { RawConnection } from '../harness/http/raw-connection.js';
 import {
   type BuiltService,
@@ -17,6 +16,9 @@ import {
   startBuiltService,
   TEAM_MAIN,
 } from '../harness/service/service.js';
+
+const chromium = findChromium();
+const LIST = '#operations-Pets-listPets';
 
 // The order matters: each test continues with the state of the previous one.
 describe('with only DATA_DIR set, from the first start', () => {
@@ -30,8 +32,11 @@ describe('with only DATA_DIR set, from the first start', () => {
   beforeAll(async () => {
     dataDir = makeFolder();
     await makeCluster(dataDir);
-    cli = new Cli({ DATA_DIR: dataDir });
+    cli = new Cli({ DATA_DIR: dataDir }, {}, TEAM_PROGRAM);
     keyFile = join(dataDir, 'demo-key');
+    // A command adds no demo data.
+    await cli.json('db', 'migrate');
+    expect(await cli.json('keys', 'list')).toEqual([]);
   });
   afterEach(async () => {
     expect(await service.stop()).toBe(0);
@@ -88,6 +93,22 @@ describe('with only DATA_DIR set, from the first start', () => {
     await start();
     expect(await docs()).toContain(key);
   });
+
+  (chromium === undefined ? test.skip : test)(
+    'Swagger UI has filled in the key: the first Execute returns 200',
+    async () => {
+      await start();
+      const browser = await Chromium.start(chromium ?? '');
+      await browser.open(`${service.url}/docs`);
+      await openOperation(browser, LIST);
+      await browser.click(`${LIST} .execute`);
+      const status = `${LIST} .live-responses-table .response .response-col_status`;
+      await browser.waitFor(status);
+      const text = await browser.evaluate(`document.querySelector('${status}').innerText.trim()`);
+      await browser.close();
+      expect(text).toMatch(/^200/);
+    },
+  );
 
   test('a later start keeps the key and adds nothing, and GET /docs shows the key to a browser on this machine only', async () => {
     await start();
@@ -152,38 +173,4 @@ describe('with only DATA_DIR set, from the first start', () => {
     expect(await list(another)).toMatchObject({ status: 200, json: [] });
     expect(await sql('SELECT name FROM owners')).toEqual([{ name: 'demo' }]);
   });
-});
-
-test.each<[Record<string, string>, string | undefined]>([
-  [{}, 'demo-key'],
-  [{ TRUST_PROXY: '1' }, undefined],
-  [{ PUBLIC_URL: 'http://127.0.0.1' }, undefined],
-  [{ HOST: '0.0.0.0' }, undefined],
-])('with %j, the page shows the key %s', (env, expected) => {
-  const demo = new DemoKey(new Settings(PRODUCT, env));
-  demo.offer('demo-key', '/');
-  const headers = { host: '127.0.0.1:3000' };
-  const request = {
-    headers,
-    httpVersion: '1.1',
-    originalUrl: '/docs',
-    socket: { localPort: 3000 },
-  };
-  expect(demo.for(request as unknown as Request)).toBe(expected);
-});
-
-test.each([
-  ['127.0.0.1', '127.0.0.1'],
-  ['0.0.0.0', '127.0.0.1'],
-  ['[::]', '[::1]'],
-])('with a listener on %s, the welcome text has an address to call: %s', (listens, called) => {
-  const demo = new DemoKey(new Settings(PRODUCT, {}));
-  demo.offer('demo-key', '/');
-  const text = demo.welcomeText(`http://${listens}:3000`);
-  expect(text.match(/http:[^/]*\/\/[^/\s]+/g)).toEqual(Array(3).fill(`http://${called}:3000`));
-});
-
-test('without a valid key, the welcome text has the command that issues one', () => {
-  const text = new DemoKey(new Settings(PRODUCT, {})).welcomeText('http://127.0.0.1:3000');
-  expect(text).toContain('\n  npm run --silent cli -- keys issue --owner me --plan business\n');
 });

@@ -6,7 +6,7 @@ import { createOwner } from '../harness/database/factories.js';
 import { ApiClient } from '../harness/http/client.js';
 import { ProjectCopy } from '../harness/processes/project-copy.js';
 import { startBuiltService } from '../harness/service/service.js';
-import { createPets } from './animal.js';
+import { createPets } from '../harness/database/animals.js';
 
 const ROOT = resolve(__dirname, '../..');
 

@@ -1,21 +1,21 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { useDatabase } from '../harness/database/database.js';
-import { ANIMAL_BLOCKS, isAnimalsCommand } from '../harness/pages/animal-blocks.js';
-import { findBlock, sessionOf } from '../harness/pages/command-blocks.js';
-import { brokenLinks, markdownFiles } from '../harness/pages/links.js';
+import { useDatabase } from '../../harness/database/database.js';
+import { ANIMAL_BLOCKS, isAnimalsCommand } from '../../harness/pages/animal-blocks.js';
+import { findBlock, sessionOf } from '../../harness/pages/command-blocks.js';
+import { brokenLinks, markdownFiles } from '../../harness/pages/links.js';
 import {
   endShells,
   openShell,
   Operator,
   temporaryFolder,
   untilReady,
-} from '../harness/pages/reader.js';
-import { hasNamespaces } from '../harness/pages/shell.js';
-import { inheritedEnvironment, TEAM_MAIN } from '../harness/service/service.js';
-import { addPets, newAnimalsCsv } from './animal.js';
+} from '../../harness/pages/reader.js';
+import { hasNamespaces } from '../../harness/pages/shell.js';
+import { inheritedEnvironment, TEAM_MAIN } from '../../harness/service/service.js';
+import { addPets, newAnimalsCsv } from '../../harness/database/animals.js';
 
-// The blocks of commands of the pages that need the animals, word for word. test/docs runs the others.
+// The blocks of commands of the pages that need the animals, word for word. test/docs/commands.system.test.ts runs the others.
 
 afterEach(endShells);
 

@@ -1,16 +1,15 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client } from 'pg';
-import { useDatabase } from '../harness/database/database.js';
-import { Relay } from '../harness/database/relay.js';
-import { Cli, OPERATOR } from '../harness/processes/command.js';
-import { until } from '../harness/run/until.js';
-import { createPets, newAnimal } from './animal.js';
+import { useDatabase } from '../../../harness/database/database.js';
+import { createItems } from '../../../harness/database/factories.js';
+import { Relay } from '../../../harness/database/relay.js';
+import { Cli, OPERATOR } from '../../../harness/processes/command.js';
+import { until } from '../../../harness/run/until.js';
 
-// Failures of the database in the middle of a command that changes animals.
+// Failures of the database in the middle of a command that changes rows.
 const folder = mkdtempSync(join(tmpdir(), 'failures-'));
-const imported = join(folder, 'import.ndjson');
+const imported = join(folder, 'import.csv');
 const updated = join(folder, 'update.csv');
 const database = useDatabase();
 let relay: Relay;
@@ -18,36 +17,32 @@ let cli: Cli;
 
 beforeAll(async () => {
   relay = await Relay.open(database.url);
-  cli = new Cli({ DATABASE_URL: relay.url }, { app: true });
-  const animals = Array.from({ length: 5 }, (_, index) => newAnimal({ name: `New ${index}` }));
-  writeFileSync(imported, animals.map((animal) => JSON.stringify(animal)).join('\n'));
+  cli = new Cli({ DATABASE_URL: relay.url });
+  writeFileSync(imported, 'name,categoryId\na,1\nb,1\nc,1\nd,1\ne,1\n');
   writeFileSync(updated, 'id,name\n1,a\n2,b\n3,c\n4,d\n5,e\n');
 });
 beforeEach(async () => {
-  await database.query('TRUNCATE pets, operator_actions RESTART IDENTITY CASCADE');
-  await createPets(database, 5);
+  await database.query('TRUNCATE test_items, operator_actions RESTART IDENTITY CASCADE');
+  await createItems(database, 5);
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-type Command = readonly [command: string, effect: string, args: readonly string[]];
+type Command = readonly [command: string, effect: string, file: string];
 const COMMANDS: readonly Command[] = [
-  ['import', 'added', [imported]],
-  ['update', 'changed', [updated]],
-  ['change', 'changed', ['1', '2', '3', '4', '5', '--status', 'sold']],
-  ['remove', 'removed', ['1', '2', '3', '4', '5', '--yes']],
-  ['remove', 'removed', ['--status', 'available', '--yes']],
+  ['import', 'added', imported],
+  ['update', 'changed', updated],
 ];
-const stored = () => database.query('SELECT * FROM pets ORDER BY id');
+const stored = () => database.query('SELECT * FROM test_items ORDER BY id');
 const actions = () => database.query('SELECT actor, action FROM operator_actions');
 
-/** Runs SQL when a command stores, changes or removes its third animal. */
+/** Runs SQL when a command stores or changes its third row. */
 async function onThird(sql: string, work: () => Promise<void>): Promise<void> {
   await database.query(`
     CREATE SEQUENCE touched;
     CREATE FUNCTION on_third() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       IF nextval('touched') = 3 THEN PERFORM ${sql}; END IF;
-      RETURN coalesce(NEW, OLD); END $$;
-    CREATE TRIGGER on_third BEFORE INSERT OR UPDATE OR DELETE ON pets
+      RETURN NEW; END $$;
+    CREATE TRIGGER on_third BEFORE INSERT OR UPDATE ON test_items
       FOR EACH ROW EXECUTE FUNCTION on_third()`);
   try {
     await work();
@@ -56,19 +51,10 @@ async function onThird(sql: string, work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Runs a command that has to fail. Returns the line after the one with the effect of a removal. */
-async function lastLine(command: string, args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await cli.run('animals', command, ...args);
-  const lines = stderr.trimEnd().split('\n').slice(1);
-  expect({ code, stdout, stderr }).toMatchObject({ code: 1, stdout: '' });
-  expect(lines).toHaveLength(command === 'remove' ? 2 : 1);
-  return lines.at(-1)!;
-}
-
 /** Runs a command that has to fail and to leave everything as it is. Returns the line. */
-async function failureOf(command: string, args: readonly string[]): Promise<string> {
+async function failureOf(command: string, file: string): Promise<string> {
   const before = await stored();
-  const line = await lastLine(command, args);
+  const line = await cli.failure(1, 'items', command, file);
   // A session whose connection was cut ends when it notices.
   const others = 'SELECT FROM pg_stat_activity WHERE datname = $1 AND pid <> pg_backend_pid()';
   await until(async () => (await database.query(others, [database.name])).length === 0);
@@ -77,10 +63,10 @@ async function failureOf(command: string, args: readonly string[]): Promise<stri
 }
 
 test.each(COMMANDS)(
-  '%s › a session that the server ends: nothing was %s (%j)',
-  async (command, effect, args) => {
+  '%s › a session that the server ends: nothing was %s (%s)',
+  async (command, effect, file) => {
     await onThird('pg_terminate_backend(pg_backend_pid())', async () => {
-      expect(await failureOf(command, args)).toMatch(
+      expect(await failureOf(command, file)).toMatch(
         new RegExp(
           `^The connection to the database was lost\\. Nothing was ${effect}\\. Run the command again\\. \\(57P01: .+\\)$`,
         ),
@@ -90,11 +76,11 @@ test.each(COMMANDS)(
 );
 
 test.each(COMMANDS)(
-  '%s › a connection that breaks: nothing was %s (%j)',
-  async (command, effect, args) => {
+  '%s › a connection that breaks: nothing was %s (%s)',
+  async (command, effect, file) => {
     await onThird('pg_sleep(60)', async () => {
       const sleeping = `SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = $1`;
-      const failure = failureOf(command, args);
+      const failure = failureOf(command, file);
       let pid: unknown;
       await until(async () => {
         const [session] = await database.query(sleeping, [database.name]);
@@ -113,30 +99,12 @@ test.each(COMMANDS)(
   },
 );
 
-test.each(COMMANDS.filter(([command]) => command !== 'import'))(
-  '%s › a locked animal: nothing was %s (%j)',
-  async (command, effect, args) => {
-    const holder = new Client({ connectionString: database.url });
-    await holder.connect();
-    await holder.query('BEGIN; SELECT FROM pets WHERE id = 3 FOR UPDATE');
-    try {
-      const before = await stored();
-      expect(await lastLine(command, args)).toBe(
-        `Another transaction changes one of these rows. Nothing was ${effect}. Run the command again.`,
-      );
-      expect([await stored(), await actions()]).toEqual([before, []]);
-    } finally {
-      await holder.end();
-    }
-  },
-);
-
 test.each(COMMANDS)(
-  '%s › a connection that breaks during the commit: it is not known whether all was %s (%j)',
-  async (command, effect, args) => {
+  '%s › a connection that breaks during the commit: it is not known whether all was %s (%s)',
+  async (command, effect, file) => {
     const before = await stored();
     relay.holdAfter('COMMIT\0');
-    const failure = lastLine(command, args);
+    const failure = cli.failure(1, 'items', command, file);
     await until(async () => (await actions()).length === 1);
     await relay.cut();
     expect(await failure).toMatch(
@@ -147,19 +115,19 @@ test.each(COMMANDS)(
     await relay.restore();
     expect(await stored()).not.toEqual(before);
     const listed = await cli.json('audit', 'list');
-    expect(listed).toMatchObject([{ actor: OPERATOR, action: `animals ${command}` }]);
+    expect(listed).toMatchObject([{ actor: OPERATOR, action: `items ${command}` }]);
   },
 );
 
-test('import › a commit that the server rejects: nothing was added', async () => {
+test('a commit that the server rejects: nothing was added or changed', async () => {
   await database.query(`
     CREATE FUNCTION reject() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       RAISE EXCEPTION USING ERRCODE = '53100', MESSAGE = 'No space left on device'; END $$;
     CREATE CONSTRAINT TRIGGER reject AFTER INSERT ON operator_actions DEFERRABLE INITIALLY DEFERRED
       FOR EACH ROW EXECUTE FUNCTION reject()`);
   try {
-    for (const [command, effect, args] of COMMANDS) {
-      expect(await failureOf(command, args)).toBe(
+    for (const [command, effect, file] of COMMANDS) {
+      expect(await failureOf(command, file)).toBe(
         `The disk of the database is full. Nothing was ${effect}. (53100: No space left on device)`,
       );
     }
