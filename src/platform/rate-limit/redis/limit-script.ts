@@ -10,7 +10,7 @@
  * ARGV: the mode; the number of windows; the ban's unban count, its number of rejections and its
  * length; the limits of the windows; their lengths; their names; the name of the lineage, if any.
  * The mode `consume` counts one request in all windows or in none, and a rejection in the lineage.
- * The mode `peek` counts nothing.
+ * The mode `peek` counts nothing. Nor does `probe`, which fails if `consume` can fail: it runs all commands.
  *
  * Returns the outcome (0: rejected, 1: allowed, 2: rejected, and a ban starts), the time, the two
  * numbers of each window, and the four of the lineage, if any.
@@ -60,6 +60,16 @@ local function sweep()
     local old = parseLineage(sample[i + 1])
     if old and old[2] <= now and old[3] <= now then redis.call('HDEL', key, sample[i]) end
   end
+end
+
+-- An ACL can allow a part of the commands. The first ones change nothing.
+if mode == 'probe' then
+  redis.call('HRANDFIELD', key, 1)
+  redis.call('PEXPIRETIME', key)
+  redis.call('PEXPIREAT', key, now, 'GT')
+  redis.call('HDEL', key, mode)
+  redis.call('HSET', key, mode, '')
+  redis.call('HDEL', key, mode)
 end
 
 local rejections = lineage and parseLineage(stored[count + 1])

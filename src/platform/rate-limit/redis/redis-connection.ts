@@ -78,9 +78,10 @@ export class RedisConnection {
   /**
    * Decides on a request for a budget. Also returns the rejections of its lineage, if there are any.
    *
+   * @param mode `probe`: counts nothing, and fails if a request can fail
    * @throws RedisFailure
    */
-  async decide({ kind, id, quotas, ban }: Budget, mode: LimitMode) {
+  async decide({ kind, id, quotas, ban }: Budget, mode: LimitMode | 'probe') {
     if (this.client.status !== 'ready') throw this.connectionFailure();
     const scripts = this.client as unknown as Scripts;
     const { unbanCount, afterRejections, lengthMs } = ban ?? NO_BAN;
@@ -163,7 +164,10 @@ export class RedisConnection {
   private recordError(error: unknown): void {
     // If every node of a Cluster failed, the cause is the error of the last one that was tried.
     const cause = (error as { lastNodeError?: Error } | undefined)?.lastNodeError ?? error;
-    if ((cause as Error).message === VAGUE_MESSAGE) return;
+    const { message, command } = cause as Error & { command?: { name: string } };
+    if (message === VAGUE_MESSAGE) return;
+    // An ACL need not allow it.
+    if (command?.name === 'info' && message.startsWith('NOPERM ')) return;
     // ioredis does not wait for the reply to AUTH: the commands after it fail with vaguer errors.
     if (!(this.lastError instanceof ReplyError)) this.lastError = cause;
   }

@@ -35,7 +35,7 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
   private clockOffsetMs = 0;
   /** The budget that failed last. In a Cluster, it leads the probe to the node that failed. */
   private failedBudget = PROBE_BUDGET;
-  override readonly circuit = new Circuit(() => this.decideInRedis(this.failedBudget, 'peek'));
+  override readonly circuit = new Circuit(() => this.decideInRedis(this.failedBudget, 'probe'));
 
   constructor(
     settings: RedisSettings,
@@ -55,7 +55,8 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
   /** Waits for Redis, at most one second and the time limit of a command. */
   async onModuleInit(): Promise<void> {
     await this.connection.open();
-    await this.decide(PROBE_BUDGET, 'peek');
+    const record = (failure: RedisFailure) => this.circuit.recordFailure(failure);
+    await this.decideInRedis(PROBE_BUDGET, 'probe').catch(record);
   }
 
   onApplicationShutdown(): void {
@@ -82,7 +83,10 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
   }
 
   /** @throws RedisFailure */
-  private async decideInRedis(budget: Budget, mode: LimitMode): Promise<RateLimitDecision> {
+  private async decideInRedis(
+    budget: Budget,
+    mode: LimitMode | 'probe',
+  ): Promise<RateLimitDecision> {
     const { decision, rejections } = await this.connection.decide(budget, mode);
     const offsetMs = decision.nowMs - this.clock.now();
     // A smaller change is the time that the reply took.

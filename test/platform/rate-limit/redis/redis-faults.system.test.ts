@@ -320,6 +320,27 @@ describeWithRedis('Redis refuses a command at the start of a connection', () => 
     await service.close();
   });
 
+  it.each(['time', 'hmget', 'hset', 'hdel', 'hrandfield', 'pexpiretime', 'pexpireat'])(
+    'GET › an ACL without %s: degraded, with one log line, until it is allowed',
+    async (command) => {
+      await redis.client.call('ACL', 'SETUSER', 'partial', 'on', '>right', ...LIMITED.split(' '));
+      await redis.client.call('ACL', 'SETUSER', 'partial', `-${command}`);
+      service = await startReplica(redis.url.replace('redis://', 'redis://partial:right@'));
+      const { ask } = await newCaller(2);
+      const failures = () => metric(service, 'redis_failures_total{reason="rejection"}');
+      await until(async () => {
+        await ask();
+        return (await failures()) >= 4;
+      });
+      await readinessIs('degraded');
+      expect(changes()).toEqual([expect.stringMatching(/Redis rejected .* script/)]);
+      await redis.client.call('ACL', 'SETUSER', 'partial', `+${command}`);
+      await readinessIs('ok');
+      expect(await redis.client.hkeys(`${PRODUCT.redisPrefix}{owner:none}`)).toEqual([]);
+      await service.close();
+    },
+  );
+
   it('GET › the log has no address of a caller if Redis does not know the command', async () => {
     const renamed = await startRedis({ args: ['--rename-command', 'EVALSHA', ''] });
     service = await startReplica(renamed.url);
