@@ -33,6 +33,7 @@ describe.each([
 ])('after %s that fails', (_title, send) => {
   test.each([
     ['25006', ''],
+    ['2200H', ''],
     ['53100', ''],
     ['53200', ''],
     ['58030', ''],
@@ -41,7 +42,7 @@ describe.each([
     expect((await send()).status).toBe(201);
     expect(await state()).toEqual(OK);
     await failWith(sqlState, when);
-    expect((await send()).status).toBe(503);
+    expect((await send()).status).toBe(sqlState === '2200H' ? 500 : 503);
     expect(await state()).toEqual(DEGRADED);
     expect((await store.api.get('/v1/items')).status).toBe(200);
     expect(await state()).toEqual(DEGRADED);

@@ -5,6 +5,7 @@
 import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import pg from 'pg';
+import { SECOND_MS } from '../../config/clock.js';
 import type { ConnectionSettings } from '../../config/database-settings.js';
 import { StartError } from '../../errors/start-error.js';
 import { traceStatement } from '../../tracing/spans.js';
@@ -41,10 +42,20 @@ const SESSION: Readonly<Record<string, string>> = {
 };
 const EQUIVALENT = /^DateStyle=ISO, |^TimeZone=(?:Etc\/)?(?:GMT|UCT|UTC)$|=remote_apply$/;
 
-/** SQLSTATEs of a write that the server cannot do: read-only, no disk space, no memory, an I/O error. */
-const CANNOT_WRITE = /^(?:25006|53100|53200|58030)$/;
+/** SQLSTATEs of a write that the server cannot do: read-only, a used up sequence, no disk space, no memory, an I/O error. */
+const CANNOT_WRITE = /^(?:25006|2200H|53100|53200|58030)$/;
 /** Statements that can fail with these states although writes succeed. */
 const READ = /^\s*(?:BEGIN|ROLLBACK|SELECT|SET|SHOW|START)\b/i;
+
+/**
+ * The server has not responded in time, neither with a result nor with the error of its own, shorter limit. A
+ * commit that waits for a synchronous standby, for example, has no limit.
+ */
+class LateResponseError extends Error {
+  constructor(limitMs: number) {
+    super(`Connection terminated: no response from PostgreSQL in ${limitMs / SECOND_MS} s`);
+  }
+}
 
 /** What the start of a session returns. */
 interface SessionState {
@@ -71,7 +82,7 @@ export class PgClient extends pg.Client {
   preparesStatements = true;
   /** Whether the server was a standby when the session started. */
   isStandby = false;
-  /** Called with the text of each write that has ended, and with the error if the server cannot write. */
+  /** Called with the text of each write that has ended, and with the error if the server cannot write or did not respond. */
   onWrite?: (text: string, failure?: Error) => void;
   private readonly prepared: PreparedStatements = new Map();
 
@@ -85,7 +96,7 @@ export class PgClient extends pg.Client {
     // The socket has one timer. pg's `query_timeout` would set one per statement.
     this.once('connect', () => {
       connection.stream.setTimeout(responseTimeoutMs).on('timeout', () => {
-        if (!this.internals.readyForQuery) this.abandon();
+        if (!this.internals.readyForQuery) this.abandon(new LateResponseError(responseTimeoutMs));
       });
     });
   }
@@ -182,7 +193,8 @@ export class PgClient extends pg.Client {
   private noteWrite(text: string, error?: Error & { code?: string }): void {
     if (READ.test(text)) return;
     if (!error) this.onWrite?.(text);
-    else if (CANNOT_WRITE.test(error.code ?? '')) this.onWrite?.(text, error);
+    else if (CANNOT_WRITE.test(error.code ?? '') || error instanceof LateResponseError)
+      this.onWrite?.(text, error);
   }
 
   /** Closes the connection before the password is sent, unless channel binding protects it. */

@@ -88,7 +88,10 @@ export class BoundedPool extends pg.Pool {
    * succeeds. A standby is no failure: each connection to it says so.
    */
   get writeFailure(): Error | undefined {
-    return this.failedWrite?.error;
+    const { error, atMs = 0 } = this.failedWrite ?? {};
+    // Without an SQLSTATE, the response was late, which can have any cause.
+    const isUnknown = error && !('code' in error);
+    return isUnknown && performance.now() - atMs > FAILURES_END_MS ? undefined : error;
   }
 
   /** Closes the connections that are open now, each one before its next use. */
