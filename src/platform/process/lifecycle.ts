@@ -100,11 +100,16 @@ async function serve(
   );
   await listeners.checkListeners(settings.server);
 
-  const schemaReady = prepareSchema(settings, database, logger, stopSignal);
+  let isMigrating = false;
+  const onBegin = () => (isMigrating = true);
+  const schemaReady = prepareSchema(settings, database, logger, { signal: stopSignal, onBegin });
+  // createApp() reports a failure of it.
+  const prepared = schemaReady.catch(() => undefined);
+  const migration = () => (isMigrating ? prepared : undefined);
   const objects = { settings, clock: SYSTEM_CLOCK, logger, database, schemaReady };
   const app = await Promise.race([
     createApp(root, objects),
-    rejectWhenStopped(stopRequested, schemaReady, secondSignal),
+    rejectWhenStopped(stopRequested, migration, secondSignal),
   ]);
   await using _app = atEnd(() =>
     shutdown.closeApp(app, stopSignal.reason as string | undefined, secondSignal, logger),
@@ -168,16 +173,14 @@ function reasonOf(signal: AbortSignal): Promise<string> {
 
 /**
  * Rejects with the reason to stop while the application is created, because a provider of a feature may
- * never be ready. A migration in progress ends first.
+ * never be ready, and a database may not respond. A migration in progress ends first.
  */
 async function rejectWhenStopped(
   stopRequested: Promise<string>,
-  schemaReady: Promise<void>,
+  migration: () => Promise<void> | undefined,
   secondSignal: Promise<void>,
 ): Promise<never> {
-  // createApp() reports a failed migration.
-  const migrated = schemaReady.catch(() => undefined);
   const reason = await stopRequested;
-  await Promise.race([migrated, secondSignal]);
+  await Promise.race([migration(), secondSignal]);
   throw reason as unknown as Error;
 }

@@ -1,5 +1,5 @@
 import { createSocket } from 'node:dgram';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 
 const HEADER_BYTES = 12;
 /** Type and class, after the name of a question. */
@@ -12,6 +12,8 @@ const RESPONSE_FLAGS = 0x8180;
 export interface NameServer {
   /** `host:port` */
   readonly address: string;
+  /** Resolves at the next question for the silent name. */
+  askedForSilentName(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -28,14 +30,18 @@ export async function startNameServer(
   { host = '127.0.0.1', port = 0, silentName }: NameServerOptions = {},
 ): Promise<NameServer> {
   const socket = createSocket('udp4');
+  const silence = new EventEmitter();
   socket.on('message', (query, client) => {
-    if (nameOf(query) !== silentName)
-      socket.send(dnsResponse(query, addresses), client.port, client.address);
+    if (nameOf(query) === silentName) silence.emit('asked');
+    else socket.send(dnsResponse(query, addresses), client.port, client.address);
   });
   socket.bind(port, host);
   await once(socket, 'listening');
   return {
     address: `${host}:${socket.address().port}`,
+    askedForSilentName: async () => {
+      await once(silence, 'asked');
+    },
     close: async () => {
       socket.close();
       await once(socket, 'close');

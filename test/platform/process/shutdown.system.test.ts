@@ -5,6 +5,7 @@ import { holdAfter, holdItems } from '../../harness/database/database-lock.js';
 import { Relay } from '../../harness/database/relay.js';
 import { createOwner } from '../../harness/database/factories.js';
 import { RawConnection, requestHead } from '../../harness/http/raw-connection.js';
+import { until } from '../../harness/run/until.js';
 import {
   type BuiltService,
   type Environment,
@@ -298,4 +299,22 @@ test('a signal while another process migrates stops the service, which then migr
   expect(service.logs().at(-1)).toMatchObject({ msg: 'stopped', signal: 'SIGTERM' });
   expect(await empty.query(`SELECT FROM pg_tables WHERE tablename = 'owners'`)).toEqual([]);
   await empty.close();
+});
+
+describe('a signal during the start stops the service although the database does not respond', () => {
+  const never = { DATABASE_POOL_WAIT_SECONDS: '60', DATABASE_STATEMENT_TIMEOUT_SECONDS: '60' };
+
+  test.each([
+    ['to a connection', {}, 'application_name'],
+    ['to a connection without migrations', { MIGRATE_ON_START: 'false' }, 'application_name'],
+    ['to the query for executed migrations', {}, 'information_schema'],
+  ])('%s', async (_title, env, bytes) => {
+    const relay = await Relay.open(database.url);
+    relay.holdAfter(bytes);
+    const service = spawnBuiltService({ DATABASE_URL: relay.url, ...never, ...env });
+    await until(() => relay.timesSent(Buffer.from(bytes)) > 0);
+    expect(await service.stop('SIGTERM')).toBe(143);
+    expect(service.logs().at(-1)).toMatchObject({ msg: 'stopped', signal: 'SIGTERM' });
+    await relay.cut();
+  });
 });

@@ -21,17 +21,24 @@ type EntityOptions = Pick<DataSourceOptions, 'entities' | 'namingStrategy'>;
 /** Records the names of executed migrations, if there are any. */
 type RecordMigrations = (database: StatementRunner, migrations: readonly string[]) => Promise<void>;
 
+interface MigrationOptions {
+  record?: RecordMigrations;
+  /** Prevents migrations that have not begun. Its reason is thrown. */
+  signal?: AbortSignal | undefined;
+  /** Called when the first migration begins. */
+  onBegin?: (() => void) | undefined;
+}
+
 /**
  * Brings the schema up to date, one process at a time. If no migration is pending, it does not wait
  * for a process that migrates: a replica of an earlier release must be able to start meanwhile.
  *
- * @param signal ends the wait for a process that migrates; its reason is thrown
  * @returns the names of the migrations that were executed, oldest first
  */
 export async function migrate(
   location: DatabaseLocation,
   settings: DatabaseSettings,
-  { record, signal }: { record?: RecordMigrations; signal?: AbortSignal } = {},
+  { record, signal, onBegin }: MigrationOptions = {},
 ): Promise<string[]> {
   return withDataSource(location, settings, async (dataSource) => {
     if ((await migrationStatus(dataSource)).pending.length === 0) return [];
@@ -39,6 +46,8 @@ export async function migrate(
     const session = dataSource.createQueryRunner();
     await lock(session, signal);
     const { pending } = await migrationStatus(dataSource);
+    signal?.throwIfAborted();
+    onBegin?.();
     let executed: string[];
     try {
       await dataSource.runMigrations({ transaction: 'each' });
@@ -57,10 +66,10 @@ export async function prepareSchema(
   { database: settings, product }: Settings,
   location: DatabaseLocation,
   logger: Logger,
-  signal?: AbortSignal,
+  options?: Pick<MigrationOptions, 'signal' | 'onBegin'>,
 ): Promise<void> {
   if (settings.migrateOnStart) {
-    const migrations = await migrate(location, settings, signal && { signal });
+    const migrations = await migrate(location, settings, options);
     if (migrations.length > 0) logger.info({ migrations }, 'schema migrated');
   } else if (!(await isSchemaCurrent(location, settings))) {
     throw new StartError(

@@ -87,6 +87,33 @@ if (!hasNamespaces) console.warn('To test names without a response, be root on L
     expect(service.logs().at(-1)).toMatchObject({ msg: 'stopped' });
   });
 
+  test('PostgreSQL: SIGTERM during the start of the service ends the process', async () => {
+    const env = { DATABASE_URL: `postgres://${SILENT}/pets`, RES_OPTIONS: LONG_WAIT };
+    const service = spawnBuiltService(
+      { ...env, DATABASE_POOL_WAIT_SECONDS: '60' },
+      undefined,
+      command,
+    );
+    await names.askedForSilentName();
+    service.process.kill('SIGTERM');
+    await expectEndDuringLookup(service.process);
+    expect(service.logs().at(-1)).toMatchObject({ msg: 'stopped', signal: 'SIGTERM' });
+  });
+
+  test('as process 1 of a container, which gets no signal from itself, the process waits for each server of names for a second', async () => {
+    const env = { DATABASE_URL: `postgres://${SILENT}/pets`, DATABASE_POOL_WAIT_SECONDS: '0.5' };
+    const [unshare = '', ...rest] = command;
+    const isolated = [unshare, '--pid', '--fork', '--kill-child', ...rest];
+    const service = spawnBuiltService({ ...env, RES_OPTIONS: '' }, undefined, isolated);
+    const timer = setTimeout(() => service.process.kill('SIGKILL'), EXIT_LIMIT_MS);
+    await once(service.process, 'exit');
+    clearTimeout(timer);
+    expect([service.process.exitCode, service.output()]).toEqual([
+      1,
+      expect.stringContaining('The database cannot be reached'),
+    ]);
+  });
+
   test('PostgreSQL: the start of the service fails, and the process ends', async () => {
     const env = { DATABASE_URL: `postgres://${SILENT}/pets`, ...FAST };
     const service = spawnBuiltService(env, undefined, command);
