@@ -19,7 +19,7 @@ export class CommitObserver implements EntitySubscriberInterface {
 export class CommandFailure extends Error {}
 
 const AGAIN = ' Run the command again.';
-const LOCKED = 'Another transaction changes one of these rows.';
+const LOCKED = 'Another transaction has locked a row or a table that the command needs.';
 
 /** What SQLSTATEs mean. */
 const REASONS: Readonly<Record<string, string>> = {
@@ -31,9 +31,15 @@ const REASONS: Readonly<Record<string, string>> = {
   '57014': 'The database took too long.',
 };
 
-/** SQLSTATEs of a lost connection: after them, nobody knows whether a COMMIT has succeeded. */
+/** SQLSTATEs of a lost connection. */
 const LOST_STATE = /^(?:08|57P)/;
 const STATE = /^[\dA-Z]{5}$/;
+
+/** Whether the connection was lost, so that nobody knows whether a COMMIT in progress has succeeded. */
+export function isConnectionLost(error: unknown): boolean {
+  const { code = '' } = error as { code?: string };
+  return LOST_STATE.test(code) || !STATE.test(code);
+}
 
 /**
  * Returns a failure of the database as a CommandFailure, and any other error as it is.
@@ -51,7 +57,7 @@ export function explainFailure(
 ): unknown {
   if (!isUnavailable(error)) return error;
   const { code = '', message } = error as Error & { code?: string };
-  const isLost = LOST_STATE.test(code) || !STATE.test(code);
+  const isLost = isConnectionLost(error);
   let reason = REASONS[code] ?? 'The database has failed.';
   if (isLost) reason = 'The connection to the database was lost.';
   if (error instanceof ConnectionFailedError) reason = `${message.replace(/\.$/, '')}.`;

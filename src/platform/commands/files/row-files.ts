@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { Injectable, type Type } from '@nestjs/common';
 import { Between, DataSource, type EntityManager, type EntityMetadata } from 'typeorm';
 import { AuditTrail } from '../../access/administration/operator-actions.repository.js';
+import { isConnectionLost } from '../command-failure.js';
 import { LinesError } from '../lines-error.js';
 import { changedValues, Terminal } from '../terminal.js';
 import { copyOutput } from '../../database/copy/copy-output.js';
@@ -76,7 +77,7 @@ export class RowFiles {
     const properties = await rowProperties(dto, entity);
     const file = new RowFile(path, properties, fileOptions(options));
     const metadata = this.dataSource.getMetadata(entity);
-    return this.dataSource.transaction(async (manager) => {
+    return this.inTransaction(async (manager, writeNew) => {
       const names = properties.map((property) => property.name);
       const staged = new StagedRows(manager, metadata, names, (property) =>
         file.columnOf(property),
@@ -206,7 +207,7 @@ export class RowFiles {
       const known = hasRevision(names) && typeof revision === 'string' ? revision : undefined;
       return { line, values: { ...changes, [id]: rowId }, empty, revision: known };
     };
-    return this.dataSource.transaction(async (manager) => {
+    return this.inTransaction(async (manager, writeNew) => {
       const columnOf = (property: string) => file.columnOf(property);
       const staged = new StagedRows(manager, metadata, names, columnOf, () => !file.isCsv);
       await staged.create();
@@ -234,11 +235,11 @@ export class RowFiles {
           found = await findChanges();
           return accepted('changed', total, staged.update());
         });
-        if (former !== undefined) await writeFormer(former, updated, columns);
         const changed = properties
           .map((property) => property.name)
           .filter((property) => found.some(({ changes }) => Object.hasOwn(changes, property)));
         await this.audit.record(`${name} update`, { ids: updated.map(({ id }) => id), changed });
+        if (former !== undefined) await writeNew(former, formerText(updated, columns), 'changed');
       }
       if (dryRun) this.terminal.note(`Dry run: nothing was changed.`);
       if (found.length > MAX_REPORTED)
@@ -254,6 +255,26 @@ export class RowFiles {
         ignoredColumns: file.ignoredColumns,
       };
     });
+  }
+
+  /**
+   * Runs work that may write one new file at its end. The file is removed if the server rejects the commit, and
+   * kept if nobody knows whether the commit has succeeded.
+   */
+  private async inTransaction<Result>(
+    work: (manager: EntityManager, write: typeof writeNew) => Promise<Result>,
+  ): Promise<Result> {
+    let written: string | undefined;
+    const write: typeof writeNew = async (path, ...content) => {
+      await writeNew(path, ...content);
+      written = path;
+    };
+    try {
+      return await this.dataSource.transaction((manager) => work(manager, write));
+    } catch (error) {
+      if (written !== undefined && !isConnectionLost(error)) await rm(written);
+      throw error;
+    }
   }
 
   /** Yields the text of all rows that have these values, in the order of their ids. */
@@ -415,16 +436,10 @@ function misread(differences: readonly Difference[]): string[] {
 }
 
 /**
- * Writes the rows as they were: as CSV, or as JSON lines if a value is null, which an empty cell of CSV
+ * Returns the rows as they were: as CSV, or as JSON lines if a value is null, which an empty cell of CSV
  * does not restore.
- *
- * @throws Error if the file exists or cannot be written
  */
-async function writeFormer(
-  path: string,
-  updated: readonly UpdatedRow[],
-  properties: readonly RowProperty[],
-): Promise<void> {
+function formerText(updated: readonly UpdatedRow[], properties: readonly RowProperty[]): string {
   const rows = updated.map(({ former }) => former);
   const jsonLine = (row: UpdatedRow['former']) => {
     const values = properties.map(({ name, parse }) => {
@@ -436,12 +451,15 @@ async function writeFormer(
   const hasNull = rows.some((row) => Object.values(row).includes(null));
   const records = [Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row))];
   const lines = hasNull ? rows.map(jsonLine) : records.map((cells) => csvRecord(cells));
-  await writeNew(path, lines.join(''), 'changed');
+  return lines.join('');
 }
 
+/** @throws Error if the file exists or cannot be written */
 async function writeNew(path: string, text: string, effect: 'added' | 'changed'): Promise<void> {
-  await writeFile(path, text, { flag: 'wx' }).catch((cause: unknown) => {
-    const { code } = cause as NodeJS.ErrnoException;
+  await writeFile(path, text, { flag: 'wx', flush: true }).catch(async (cause: unknown) => {
+    const { code, syscall } = cause as NodeJS.ErrnoException;
+    // It is new, but incomplete.
+    if (syscall !== 'open') await rm(path);
     const reason = code === 'EEXIST' ? 'already exists' : `cannot be written (${code})`;
     throw new Error(`Nothing was ${effect}. The file "${path}" ${reason}.`, { cause });
   });

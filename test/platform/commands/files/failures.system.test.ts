@@ -1,7 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { useDatabase } from '../../../harness/database/database.js';
+import { holdTable } from '../../../harness/database/database-lock.js';
 import { createItems } from '../../../harness/database/factories.js';
 import { Relay } from '../../../harness/database/relay.js';
 import { Cli, OPERATOR } from '../../../harness/processes/command.js';
@@ -11,6 +13,16 @@ import { until } from '../../../harness/run/until.js';
 const folder = mkdtempSync(join(tmpdir(), 'failures-'));
 const imported = join(folder, 'import.csv');
 const updated = join(folder, 'update.csv');
+/** A disk of one page. To mount it, be root on Linux. */
+const disk = join(folder, 'disk');
+mkdirSync(disk);
+const isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4k', 'tmpfs', disk]).status === 0;
+/** What a command writes in addition: the rejected rows, or the rows as they were. */
+const written = join(folder, 'written.csv');
+const FILE_OPTIONS: Readonly<Record<string, readonly string[]>> = {
+  import: ['--skip-invalid', '--rejects', written],
+  update: ['--former', written],
+};
 const database = useDatabase();
 let relay: Relay;
 let cli: Cli;
@@ -24,8 +36,12 @@ beforeAll(async () => {
 beforeEach(async () => {
   await database.query('TRUNCATE test_items, operator_actions RESTART IDENTITY CASCADE');
   await createItems(database, 5);
+  rmSync(written, { force: true });
 });
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => {
+  spawnSync('umount', [disk]);
+  rmSync(folder, { recursive: true });
+});
 
 type Command = readonly [command: string, effect: string, file: string];
 const COMMANDS: readonly Command[] = [
@@ -52,15 +68,28 @@ async function onThird(sql: string, work: () => Promise<void>): Promise<void> {
 }
 
 /** Runs a command that has to fail and to leave everything as it is. Returns the line. */
-async function failureOf(command: string, file: string): Promise<string> {
+async function failureOf(command: string, ...args: string[]): Promise<string> {
   const before = await stored();
-  const line = await cli.failure(1, 'items', command, file);
+  const line = await cli.failure(1, 'items', command, ...args);
   // A session whose connection was cut ends when it notices.
   const others = 'SELECT FROM pg_stat_activity WHERE datname = $1 AND pid <> pg_backend_pid()';
   await until(async () => (await database.query(others, [database.name])).length === 0);
   expect([await stored(), await actions()]).toEqual([before, []]);
   return line;
 }
+
+test.each(COMMANDS)(
+  '%s › a locked table: nothing was %s after DATABASE_LOCK_TIMEOUT_SECONDS (%s)',
+  async (command, effect, file) => {
+    const lock = await holdTable(database, 'test_items', 'EXCLUSIVE');
+    const impatient = new Cli({ DATABASE_URL: database.url, DATABASE_LOCK_TIMEOUT_SECONDS: '0.5' });
+    expect(await impatient.failure(1, 'items', command, file)).toBe(
+      `Another transaction has locked a row or a table that the command needs. Nothing was ${effect}. Run the command again.`,
+    );
+    await lock.release();
+    expect(await actions()).toEqual([]);
+  },
+);
 
 test.each(COMMANDS)(
   '%s › a session that the server ends: nothing was %s (%s)',
@@ -104,7 +133,8 @@ test.each(COMMANDS)(
   async (command, effect, file) => {
     const before = await stored();
     relay.holdAfter('COMMIT\0');
-    const failure = cli.failure(1, 'items', command, file);
+    const options = FILE_OPTIONS[command] ?? [];
+    const failure = cli.failure(1, 'items', command, file, ...options);
     await until(async () => (await actions()).length === 1);
     await relay.cut();
     expect(await failure).toMatch(
@@ -116,10 +146,12 @@ test.each(COMMANDS)(
     expect(await stored()).not.toEqual(before);
     const listed = await cli.json('audit', 'list');
     expect(listed).toMatchObject([{ actor: OPERATOR, action: `items ${command}` }]);
+    // It may be needed.
+    expect(readFileSync(written, 'utf8')).toMatch(/^(?:id,)?name,/);
   },
 );
 
-test('a commit that the server rejects: nothing was added or changed', async () => {
+test('a commit that the server rejects: nothing was added or changed, and no file is left', async () => {
   await database.query(`
     CREATE FUNCTION reject() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       RAISE EXCEPTION USING ERRCODE = '53100', MESSAGE = 'No space left on device'; END $$;
@@ -127,11 +159,25 @@ test('a commit that the server rejects: nothing was added or changed', async () 
       FOR EACH ROW EXECUTE FUNCTION reject()`);
   try {
     for (const [command, effect, file] of COMMANDS) {
-      expect(await failureOf(command, file)).toBe(
+      expect(await failureOf(command, file, ...(FILE_OPTIONS[command] ?? []))).toBe(
         `The disk of the database is full. Nothing was ${effect}. (53100: No space left on device)`,
       );
+      expect(readdirSync(folder)).toEqual(['disk', 'import.csv', 'update.csv']);
     }
   } finally {
     await database.query('DROP FUNCTION reject CASCADE');
   }
 });
+
+(isMounted ? test : test.skip)(
+  'a file of rejected rows that does not fit on the disk: nothing was added, and no file is left',
+  async () => {
+    const invalid = join(folder, 'invalid.csv');
+    writeFileSync(invalid, `name,categoryId\na,1\n${`${'b'.repeat(1_000)},none\n`.repeat(10)}`);
+    const rejects = join(disk, 'rejects.csv');
+    const line = await failureOf('import', invalid, '--skip-invalid', '--rejects', rejects);
+    expect(line).toBe(`Nothing was added. The file "${rejects}" cannot be written (ENOSPC).`);
+    expect(readdirSync(disk)).toEqual([]);
+    rmSync(invalid);
+  },
+);
