@@ -157,7 +157,7 @@ export class AnimalsCommands {
     const effect = `This removes ${ids.length} animals, from ${first?.id} "${first?.name}" to ${last?.id} "${last?.name}", from ${description}. It cannot be undone.`;
     await this.terminal.confirm(effect, options, true);
     const result = { removed: ids.length, firstId, lastId };
-    await this.removeAll(ids, { ...result, ...filter }, filter);
+    await this.removeAll(ids, { ...result, ids, ...filter }, filter);
     return result;
   }
 

@@ -121,6 +121,7 @@ test.each<[options: string, left: number[]]>([
     );
     const details = {
       ...result,
+      ids: removed,
       ...(options.includes('--status') && { status: 'sold' }),
       ...(options.includes('--category') && { category: 7 }),
       ...(options.includes('--name') && { name: 'REX' }),

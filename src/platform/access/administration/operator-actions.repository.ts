@@ -16,7 +16,9 @@ const LIST = `
      AND ($4::timestamptz IS NULL OR performed_at < $4)
      AND ($5::text IS NULL OR $5 IN (actor, split_part(actor, '@', 1)))
      AND ($6::text IS NULL OR $6 IN (action, split_part(action, ' ', 1)))
-   ORDER BY id DESC LIMIT $7`;
+     AND ($7::jsonb IS NULL
+          OR coalesce(details -> 'ids' @> $7, $7 BETWEEN details -> 'firstId' AND details -> 'lastId'))
+   ORDER BY id DESC LIMIT $8`;
 
 /** Selects changes. A condition that is null or omitted selects all. */
 export interface ActionSelection {
@@ -31,6 +33,8 @@ export interface ActionSelection {
   actor?: string;
   /** Such as `keys revoke`, or only the first word. */
   action?: string;
+  /** Only those of the row with this id. An import records only its first and its last id. */
+  id?: bigint;
   limit: number;
 }
 
@@ -40,9 +44,9 @@ export interface ActionSelection {
  */
 export async function listActions(
   database: StatementRunner,
-  { ownerId, after, since, until, actor, action, limit }: ActionSelection,
+  { ownerId, after, since, until, actor, action, id, limit }: ActionSelection,
 ) {
-  const values = [ownerId, after, since, until, actor, action, limit];
+  const values = [ownerId, after, since, until, actor, action, id, limit];
   const rows = await queryRows<{
     id: bigint;
     performedAt: Date;

@@ -31,6 +31,7 @@ export class AuditCommands {
         .option('--until <time>', 'the same; a day is included', parseUntil)
         .option('--actor <name>', 'only changes of this user, or of user@host')
         .option('--action <name>', 'only this command, such as "keys revoke" or keys')
+        .option('--id <id>', 'only changes of the row with this id', parseInt64Argument)
         .option(
           '--after <id>',
           'only changes after the one with this id in the list',

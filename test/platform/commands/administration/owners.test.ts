@@ -257,6 +257,25 @@ test('audit list › has 50 changes or as many as --limit says, and --after reac
   );
 });
 
+test('audit list › --id selects the changes of a row, by its ids or, without them, by a range', async () => {
+  await database.query(
+    `INSERT INTO operator_actions (actor, action, details) VALUES
+       ('ann@one', 'items import', '{"added": 9, "firstId": 1, "lastId": 9007199254740993}'),
+       ('ann@one', 'items update', '{"ids": [7, 70], "changed": ["name"]}'),
+       ('ann@one', 'items remove', '{"ids": [2, 9], "removed": 2, "firstId": 2, "lastId": 9}'),
+       ('ann@one', 'keys revoke', '{"keyId": 7}'),
+       ('ann@one', 'letters seal', '{"firstId": "a", "lastId": "b"}'),
+       ('ann@one', 'items import', '{"added": 0, "firstId": null, "lastId": null}')`,
+  );
+  const ids = async (...options: string[]) =>
+    ((await cli.json('audit', 'list', '--id', ...options)) as { id: number }[]).map(({ id }) => id);
+  expect(await ids('7')).toEqual([2, 1]);
+  expect(await ids('9', '--action', 'items remove')).toEqual([3]);
+  expect(await ids('9007199254740993')).toEqual([1]);
+  expect(await ids('9007199254740994')).toEqual([]);
+  expect(await cli.failure(2, 'audit', 'list', '--id', 'x')).toMatch(/Expected an int64/);
+});
+
 test('audit list › --since, --until, --actor and --action select changes', async () => {
   await database.query(
     `INSERT INTO operator_actions (performed_at, actor, action, details) VALUES
