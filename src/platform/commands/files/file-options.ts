@@ -61,13 +61,16 @@ export function updateArguments(dto: Type<object>): (command: Command) => void {
 
 function fileUsage(dto: Type<object>): (command: Command) => void {
   const properties = propertiesOf(dto);
+  const named = properties.join(', ');
   const parseMap = (text: string, previous: ColumnMap = {}): ColumnMap => {
     const [, property = '', column = ''] = /^(\w+)=(.+)$/s.exec(text) ?? [];
     if (properties.includes(property))
       return { ...previous, [property]: [...(previous[property] ?? []), column] };
     const [name = ''] = properties;
     const example = `${name}=${name.charAt(0).toUpperCase()}${name.slice(1)}`;
-    throw new InvalidArgumentError(`Expected a property and a column, such as ${example}.`);
+    throw new InvalidArgumentError(
+      `Expected a property (${named}) and a column, such as ${example}.`,
+    );
   };
   const parseValues = (text: string, previous: ValueMap = {}): ValueMap => {
     const [, property = '', list = ''] = /^(\w+):(.+)$/s.exec(text) ?? [];
@@ -77,7 +80,7 @@ function fileUsage(dto: Type<object>): (command: Command) => void {
     const values = [...pairs].map(([, source = '', value = '']) => [source.trim(), value] as const);
     if (!properties.includes(property) || values.length === 0) {
       throw new InvalidArgumentError(
-        `Expected a property and values, such as ${properties[0]}:Old=new,Other=new.`,
+        `Expected a property (${named}) and values, such as ${properties[0]}:Old=new,Other=new.`,
       );
     }
     return { ...previous, [property]: new Map([...(previous[property] ?? []), ...values]) };

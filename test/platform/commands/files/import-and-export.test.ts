@@ -130,6 +130,15 @@ describe('items import', () => {
     expect(line).toMatch(/\nline 10: It must be a JSON object\.$/);
   });
 
+  test.each([
+    ['--map', 'Tierart=categoryId'],
+    ['--values', 'Tierart:Hund=1'],
+  ])('%s %s › names the properties', async (...option) => {
+    expect(await cli.failure(2, 'items', 'import', '-', ...option)).toContain(
+      'Expected a property (name, categoryId, status) and ',
+    );
+  });
+
   test.each<[name: string, content: string | Buffer, line: RegExp, ...options: string[]]>([
     [
       'no column',
