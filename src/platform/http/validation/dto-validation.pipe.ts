@@ -3,12 +3,10 @@ import { type ValidationError, type ValidatorOptions, ValidationTypes } from 'cl
 import { type InvalidProperty, invalidRequest, ServiceError } from '../../errors/service-error.js';
 import { currentRequest } from '../request/request-context.middleware.js';
 import { isDto, membersOf, namesOf, propertiesOf, rulesOf } from './dto-rules.js';
+import type { RuleContext } from './property-rules.js';
 import { validDto } from './valid-dto.js';
 
 type JsonObject = Record<string, unknown>;
-
-/** How class-validator begins the message of a rule with `{ each: true }`. */
-const EACH = 'each value in ';
 
 /**
  * class-transformer and class-validator take up to 5 µs for each nested value, and class-transformer
@@ -102,21 +100,16 @@ function invalidProperties(error: ValidationError, parentPath: string): InvalidP
     if (nested.length > 0) return nested;
     return [{ property: path, rule: 'isValid', message: `${path} is invalid` }];
   }
-  const message = messageOf(text, property, path, error.value === undefined);
-  const { expected } = (error.contexts?.[rule] ?? {}) as { expected?: string };
+  const { expected, inJson } = (error.contexts?.[rule] ?? {}) as Partial<RuleContext>;
+  const isMissing = error.value === undefined;
+  let message = path === property ? text : `${path}: ${text}`;
+  if (isMissing) message = `${path} is required: ${text}`;
+  if (expected !== undefined) {
+    // A query parameter can be given several times.
+    const several = Array.isArray(error.value) ? ', not several values' : '';
+    message = `${path} ${isMissing ? 'is required and ' : ''}must be ${expected}${inJson}${several}`;
+  }
   return [{ property: path, rule, message, expected }];
-}
-
-/** Returns the message of class-validator with the path of the property, and for a missing one. */
-function messageOf(text: string, property: string, path: string, isMissing: boolean): string {
-  const isEach = text.startsWith(EACH);
-  const sentence = isEach ? text.slice(EACH.length) : text;
-  // Every message of class-validator begins with the property.
-  const predicate = sentence.startsWith(`${property} `)
-    ? sentence.slice(property.length + 1)
-    : sentence;
-  if (isMissing) return `${path} is required and ${predicate}`;
-  return `${isEach ? `each item of ${path}` : path} ${predicate}`;
 }
 
 /** Orders the errors of an object by its properties: class-validator lists inherited ones last. */
@@ -194,11 +187,11 @@ function errorsWithoutRule(value: object, path = ''): ValidationError[] {
       { property, constraints: { [rule]: message }, value: true },
     ];
     const correct = dto && correctName(dto, name);
-    if (correct) return error('name', `must be written as ${correct}`);
+    if (correct) return error('name', `${property} must be written as ${correct}`);
     if (dto && !namesOf(dto).has(name)) return [];
     if (member instanceof Object) return errorsWithoutRule(member, `${property}.`);
     const isLarge = !dto && typeof member === 'bigint' && !Number.isSafeInteger(Number(member));
-    return isLarge ? error('isSafeInteger', `must be an integer ${SAFE_RANGE}`) : [];
+    return isLarge ? error('isSafeInteger', `${property} must be an integer ${SAFE_RANGE}`) : [];
   });
 }
 

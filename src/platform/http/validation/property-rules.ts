@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform, type TransformFnParams } from 'class-transformer';
-import { IsIn, ValidateBy, ValidateIf, type ValidationArguments } from 'class-validator';
+import { IsIn, ValidateBy, ValidateIf } from 'class-validator';
 import { INT64_MAX, INT64_MIN, isInt64 } from './int64.pipe.js';
 
 // Each rule also describes the property. `@ApiProperty()` adds the description and the example.
@@ -39,7 +39,7 @@ export function IsIntegerParameter(minimum: number, maximum: number): PropertyDe
 /** Accepts one of the given strings. */
 export function IsOneOf(values: readonly string[]): PropertyDecorator {
   const expected = `one of ${values.join(', ')}`;
-  const isOne = IsIn(values, { message: mustBe(expected), context: { expected } });
+  const isOne = IsIn(values, optionsOf({ expected, inJson: '' }));
   return applyDecorators(ApiProperty({ enum: [...values] }), isOne);
 }
 
@@ -79,19 +79,23 @@ function hasLength(text: string, min: number, max: number): boolean {
   return text.length <= max * 2 && [...text].length >= min && [...text].length <= max;
 }
 
-/** @param inJson is added to the message of a request. A file has other notations */
+/** What a rule accepts, for its message. */
+export interface RuleContext {
+  readonly expected: string;
+  /** Is added to the message of a request. A file has other notations. */
+  readonly inJson: string;
+}
+
 function rule(
   name: string,
   validate: (value: unknown) => boolean,
   expected: string,
   inJson = '',
 ): PropertyDecorator {
-  const validator = { validate, defaultMessage: mustBe(expected + inJson) };
-  return ValidateBy({ name, validator }, { context: { expected } });
+  return ValidateBy({ name, validator: { validate } }, optionsOf({ expected, inJson }));
 }
 
-/** Returns the message of a rule. The value is an array if a query parameter is given twice. */
-function mustBe(expected: string) {
-  return (args?: ValidationArguments): string =>
-    `$property must be ${expected}${Array.isArray(args?.value) ? ', not several values' : ''}`;
+/** DtoValidationPipe makes the message from the context. */
+function optionsOf(context: RuleContext) {
+  return { message: `$property must be ${context.expected}`, context };
 }

@@ -75,9 +75,12 @@ test.each([
   [{ stars: '3', tags: null }, 'stars must be an integer number; tags must be an array.'],
   [
     { stars: 6, tags: [7] },
-    'stars must not be greater than 5; each item of tags must be a string.',
+    'stars must not be greater than 5; each value in tags must be a string.',
   ],
-  [{}, 'stars is required and must be an integer number; tags is required and must be an array.'],
+  [
+    {},
+    'stars is required: stars must be an integer number; tags is required: tags must be an array.',
+  ],
 ])('400 for %j names the first rule that a property breaks', async (value, message) => {
   expect(await outcome(value, Rating)).toEqual({ message });
 });
@@ -113,7 +116,7 @@ test('a nested DTO is converted, and rejected with the path of every invalid pro
   const invalid = { items: [ADA, { number: 1.5 }], buyer: { first: 7, number: 1 } };
   expect(await outcome(invalid, Order)).toEqual({
     message:
-      'buyer.first must be a string; items.1.first is required and must be a string; ' +
+      'buyer.first: first must be a string; items.1.first is required: first must be a string; ' +
       'items.1.number must be an integer from -9223372036854775808 to 9223372036854775807, as a JSON number and not as a string.',
   });
 });
@@ -121,7 +124,7 @@ test('a nested DTO is converted, and rejected with the path of every invalid pro
 test('400 with the first 50 messages when an array has many invalid items', async () => {
   const items = Array.from({ length: 300 }, () => ({ first: 1, number: 1 }));
   const { message = '' } = await outcome({ buyer: ADA, items }, Order);
-  expect(message).toMatch(/; items\.49\.first must be a string; and 250 more\.$/);
+  expect(message).toMatch(/; items\.49\.first: first must be a string; and 250 more\.$/);
   expect(message.length).toBeLessThan(5_000);
 });
 
