@@ -30,7 +30,6 @@ export class ProtocolErrorsMiddleware implements NestMiddleware, OnModuleInit {
   /** Rejects a request which the parser accepts but the service does not. */
   use(request: Request, response: Response, next: NextFunction): void {
     const error = violationOf(request);
-    this.messages.watchUpgrade(request, this.respond);
     if (!error) return next();
     ignoreInput(request);
     this.reject(request, response, error).catch(next);

@@ -124,15 +124,12 @@ describe('an invalid HTTP message gets an Error and closes the connection', () =
     await connection.serverEnd();
   });
 
-  it.each([[[]], [UPGRADE]])(
-    '400 when the client ends the body early, with %j',
-    async (headers) => {
-      const connection = await open(withKey(add('{"na', 'Content-Length: 9', ...headers)));
-      connection.socket.end();
-      expectError(await connection.response(), 400, 'invalid_request');
-      await connection.serverEnd();
-    },
-  );
+  it('400 when the client ends the body early', async () => {
+    const connection = await open(withKey(add('{"na', 'Content-Length: 9')));
+    connection.socket.end();
+    expectError(await connection.response(), 400, 'invalid_request');
+    await connection.serverEnd();
+  });
 
   it('is counted once for the address and not for the API key', async () => {
     // An address of its own: connections of the tests above may still time out and be counted.

@@ -5,7 +5,7 @@ import { NestFactory } from '@nestjs/core';
 import { recordAction } from '../access/administration/operator-actions.repository.js';
 import { DataSource } from 'typeorm';
 import type { DeclaredCommand } from './command.decorator.js';
-import { CommandFailure, CommitObserver, explainFailure } from './command-failure.js';
+import { CommitObserver, explainFailure } from './command-failure.js';
 import { Terminal } from './terminal.js';
 import { DAY_MS, SYSTEM_CLOCK } from '../config/clock.js';
 import type { DatabaseSettings } from '../config/database-settings.js';
@@ -15,7 +15,6 @@ import { endProcess } from '../config/name-lookups.js';
 import { onStopSignal } from '../config/stop-signals.js';
 import { type DatabaseLocation, locateDatabase } from '../database/database-location.js';
 import { hasCluster } from '../database/embedded/cluster.js';
-import { isTemporary } from '../database/embedded/embedded-postgres.js';
 import { isSchemaCurrent, migrate } from '../database/schema/migrate.js';
 import { createLogger } from '../logging/logger.js';
 import { NestLogger } from '../logging/nest-logger.js';
@@ -57,6 +56,7 @@ export async function runCommand(
       `There is no database in ${dataDir}. Set DATABASE_URL, or run \`npm start\` first.`,
     );
   }
+  const observer = new CommitObserver();
   await withLocation(settings.database, async (database) => {
     console.error(`Database: ${database.description}`);
     if (!anySchema) await requireSchema(database, settings);
@@ -75,20 +75,18 @@ export async function runCommand(
       logger: new NestLogger(logger, () => undefined),
       abortOnError: false,
     });
-    const observer = new CommitObserver();
     application.get(DataSource).subscribers.push(observer);
     try {
       const commands = application.get<CommandProvider>(provider);
       await printResult(await commands[method]?.(...args), declared, json);
       if (!json) application.get(Terminal).notes.forEach((note) => console.error(note));
-    } catch (error) {
-      const isEmbedded = database.embedded;
-      const { isCommitSent } = observer;
-      const { command } = product;
-      throw explainFailure(error, { effect, isCommitSent, isEmbedded, command });
     } finally {
       await application.close();
     }
+  }).catch((error: unknown) => {
+    const { isCommitSent } = observer;
+    const isEmbedded = connection === undefined;
+    throw explainFailure(error, { effect, isCommitSent, isEmbedded, command: product.command });
   });
 }
 
@@ -135,15 +133,10 @@ async function withLocation(
   const { signal } = interruption;
   // A further signal must not end the process before the server is stopped.
   const stopListening = onStopSignal((name) => interruption.abort(name));
-  let location: DatabaseLocation | undefined;
   try {
-    location = await openDatabase(settings, signal);
+    const location = await openDatabase(settings, signal);
     signal.throwIfAborted();
     await Promise.race([work(location), once(signal, 'abort')]);
-  } catch (cause) {
-    if (cause instanceof CommandFailure || !location?.embedded || !isTemporary(cause)) throw cause;
-    const message = 'The embedded database was stopped or has failed. Run the command again.';
-    throw new Error(message, { cause });
   } finally {
     for (const result of await Promise.allSettled(opened.splice(0)))
       if (result.status === 'fulfilled') await result.value.close();

@@ -15,9 +15,6 @@ export class CommitObserver implements EntitySubscriberInterface {
   }
 }
 
-/** A failure of the database in plain words, with what the command has done. */
-export class CommandFailure extends Error {}
-
 const AGAIN = ' Run the command again.';
 const LOCKED = 'Another transaction has locked a row or a table that the command needs.';
 
@@ -42,7 +39,7 @@ export function isConnectionLost(error: unknown): boolean {
 }
 
 /**
- * Returns a failure of the database as a CommandFailure, and any other error as it is.
+ * Returns a failure of the database in plain words, with what the command has done, and any other error as it is.
  *
  * @param command that of the product, such as `pets`
  */
@@ -68,5 +65,5 @@ export function explainFailure(
   if (effect && isCommitSent && isLost) {
     outcome = ` It is not known whether all was ${effect}, or nothing: \`${command} audit list\` shows the change if it was stored.`;
   } else if (reason === LOCKED || isLost) outcome += AGAIN;
-  return new CommandFailure(`${reason}${outcome}${detail}`, { cause: error });
+  return new Error(`${reason}${outcome}${detail}`, { cause: error });
 }

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { Option } from 'commander';
 import { jsonText } from '../../http/response/json-text.js';
+import { csvRecord } from '../files/csv-text.js';
 
 /** Returns the option `--csv`. */
 export function csvOption(): Option {
@@ -13,12 +14,10 @@ export function csvText(
   rows: readonly Readonly<Record<string, unknown>>[],
 ): AsyncIterable<string> {
   const lines = [names, ...rows.map((row) => names.map((name) => cell(row[name])))];
-  return Readable.from(lines.map((cells) => `${cells.join(',')}\r\n`));
+  return Readable.from(lines.map((cells) => csvRecord(cells)));
 }
 
-function cell(value: unknown): string {
-  if (value === null) return '';
-  const time = value instanceof Date ? value.toISOString() : value;
-  const text = typeof time === 'string' ? time : jsonText(time);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+function cell(value: unknown): string | null {
+  if (value instanceof Date) return value.toISOString();
+  return value === null || typeof value === 'string' ? value : jsonText(value);
 }

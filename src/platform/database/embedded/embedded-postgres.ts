@@ -268,7 +268,7 @@ class EmbeddedDatabase {
 }
 
 /** Whether the server, or the connection that a pool needed from it, was unavailable. */
-export function isTemporary(error: unknown): boolean {
+function isTemporary(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   // Node sets `path` on errors of files, such as one that a command reads: the database has not failed.
   const isOne = hasCode(error, TEMPORARY) && !('path' in error);

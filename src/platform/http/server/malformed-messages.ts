@@ -55,17 +55,6 @@ export class MalformedMessages {
     });
   }
 
-  /**
-   * After an Upgrade header, Node's parser reports neither that the body ends early nor an invalid chunk.
-   * It stops at the chunk, so that the time limit of the request ends it.
-   */
-  watchUpgrade(request: Request, respond: Respond): void {
-    if (request.headers.upgrade === undefined) return;
-    request.socket.once('end', () => {
-      if (!request.complete) this.onMalformed(request.socket, INVALID_MESSAGE, respond);
-    });
-  }
-
   private onMalformed(socket: Socket, error: ServiceError, respond: Respond, input?: Buffer): void {
     // The parser fails again on all input after the first malformed message.
     if (this.malformed.has(socket)) return;
