@@ -17,7 +17,7 @@ const postgres = findPostgresPrograms();
 
 (postgres === undefined ? describe.skip : describe)('deploy/postgres/backup.sh', () => {
   let server: PostgresServer;
-  beforeAll(async () => (server = await PostgresServer.create(postgres!, { fsync: 'off' })));
+  beforeAll(async () => (server = await PostgresServer.create(postgres!)));
   afterAll(() => server.remove());
 
   const folder = temporaryFolder();

@@ -15,7 +15,7 @@ import { askUntil } from '../harness/rate-limit/limits.js';
 const command = process.platform === 'linux' ? findHaproxy() : undefined;
 
 const HOSTS = ['127.0.0.2', '127.0.0.3'];
-const CLIENTS = 12;
+const CLIENTS = 6;
 /** Two failed checks remove a replica from rotation. The shutdown delay is several times as long, as in docker-compose.yml. */
 const CHECK_INTERVAL_MS = 200;
 const SHUTDOWN_DELAY_SECONDS = '5';

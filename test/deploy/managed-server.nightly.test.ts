@@ -20,7 +20,7 @@ interface Server {
 }
 
 async function startInstalled(programs: string): Promise<Server> {
-  const server = await PostgresServer.create(programs, { fsync: 'off' });
+  const server = await PostgresServer.create(programs);
   return { url: new URL(server.url), stop: () => server.remove() };
 }
 

@@ -9,11 +9,7 @@ import { expectError } from '../harness/http/error-response.js';
 import { featureFile } from '../harness/http/store.js';
 import { findPostgresPrograms } from '../harness/database/postgres-programs.js';
 import { PostgresServer } from '../harness/database/postgres-server.js';
-import {
-  type BuiltService,
-  type Environment,
-  startBuiltService,
-} from '../harness/service/service.js';
+import { startService, type TestService } from '../harness/service/service.js';
 import { readProjectFile } from '../harness/stack/compose-file.js';
 
 const ROLES = readProjectFile('deploy/postgres/roles.sql');
@@ -29,7 +25,7 @@ const programs = findPostgresPrograms();
 
 (programs === undefined ? describe.skip : describe)('with the roles of deploy/postgres', () => {
   let server: PostgresServer;
-  let service: BuiltService;
+  let service: TestService;
   let cli: Cli;
 
   const addressOf = (database: string, role = 'postgres'): string => {
@@ -53,22 +49,21 @@ const programs = findPostgresPrograms();
     }
   };
 
-  /** The settings of a replica, which cannot log in as the owner of the tables. */
-  const replica = (): Environment => ({
-    DATABASE_URL: addressOf('new_store', 'pets_service'),
-    MIGRATE_ON_START: 'false',
-  });
+  const startOn = (DATABASE_URL: string) =>
+    startService({ database: server.database, env: { DATABASE_URL, MIGRATE_ON_START: 'false' } });
+  /** Starts a replica, which cannot log in as the owner of the tables. */
+  const startReplica = () => startOn(addressOf('new_store', 'pets_service'));
 
   beforeAll(async () => {
-    server = await PostgresServer.create(programs!, { fsync: 'off' });
+    server = await PostgresServer.create(programs!);
     await run('postgres', 'CREATE DATABASE new_store');
     await run('new_store', ROLES);
     cli = new Cli({ DATABASE_URL: addressOf('new_store', 'pets_owner') });
     await cli.run('db', 'migrate');
-    service = await startBuiltService(replica());
+    service = await startReplica();
   });
   afterAll(async () => {
-    await service.stop();
+    await service.close();
     await server.remove();
   });
 
@@ -100,21 +95,22 @@ const programs = findPostgresPrograms();
     rmSync(dirname(file), { recursive: true });
 
     // The time of last use is written at the latest when the service stops.
-    expect(await service.stop()).toBe(0);
+    await service.close();
     const [key] = await run(
       'new_store',
       `SELECT last_used_at IS NOT NULL AS used FROM api_keys WHERE id = ${first.id}`,
     );
     expect(key).toEqual({ used: true });
     expect(service.logs().filter(({ level }) => Number(level) >= 40)).toEqual([]);
-    service = await startBuiltService(replica());
+    service = await startReplica();
   });
 
   test('no request fails while a store with one role gets these roles', async () => {
     await run('postgres', 'CREATE ROLE one LOGIN');
     await run('postgres', 'CREATE DATABASE old_store OWNER one');
     const DATABASE_URL = addressOf('old_store', 'one');
-    const old = await startBuiltService({ DATABASE_URL });
+    await new Cli({ DATABASE_URL }).run('db', 'migrate');
+    const old = await startOn(DATABASE_URL);
     const args = ['--owner', 'shelter', '--plan', 'business'];
     const { key } = (await new Cli({ DATABASE_URL }).json('keys', 'issue', ...args)) as {
       key: string;
@@ -136,7 +132,7 @@ const programs = findPostgresPrograms();
     }
     await change;
     expect([...statuses]).toEqual([201]);
-    await old.stop();
+    await old.close();
   });
 
   test.each([

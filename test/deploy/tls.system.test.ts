@@ -16,7 +16,7 @@ import { createCertificate, hasOpenssl } from '../harness/processes/certificate.
 import { Cli } from '../harness/processes/command.js';
 import { ApiClient } from '../harness/http/client.js';
 import { until } from '../harness/run/until.js';
-import { type BuiltService, startBuiltService } from '../harness/service/service.js';
+import { startBuiltService, startService } from '../harness/service/service.js';
 
 /** Roles, and how PostgreSQL authenticates them. */
 const ROLES = [
@@ -53,13 +53,15 @@ afterAll(() => rmSync(folder, { recursive: true }));
   afterAll(() => server.remove());
 
   test.each([
-    ['sslmode=verify-full&sslrootcert=FILE', false],
-    ['sslmode=require', false],
-    ['sslmode=verify-full&sslrootcert=system', true],
-  ])('connects with %s, Node.js trusts the certificate: %s', async (parameters, isTrusted) => {
-    const url = `${server.url}?${parameters.replace('FILE', files.certificate)}`;
-    const trusted = isTrusted ? { NODE_EXTRA_CA_CERTS: files.certificate } : {};
-    const service = await startBuiltService({ DATABASE_URL: url, ...trusted });
+    'sslmode=verify-full&sslrootcert=FILE',
+    'sslmode=require',
+    // Node.js trusts the certificate.
+    'sslmode=verify-full&sslrootcert=system',
+  ])('connects with %s', async (parameters) => {
+    const DATABASE_URL = `${server.url}?${parameters.replace('FILE', files.certificate)}`;
+    const service = parameters.endsWith('system')
+      ? await startBuiltService({ DATABASE_URL, NODE_EXTRA_CA_CERTS: files.certificate })
+      : await startService({ database: server.database, env: { DATABASE_URL } });
     try {
       const [row] = await server.query(
         `SELECT count(*)::int AS plain FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
@@ -68,7 +70,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
       expect(row).toEqual({ plain: 0 });
       expect(service.logs().filter(({ level }) => Number(level) >= 40)).toEqual([]);
     } finally {
-      await service.stop();
+      await ('stop' in service ? service.stop() : service.close());
     }
   });
 
@@ -98,7 +100,6 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 (hasOpenssl && programs ? describe : describe.skip)('files of DATABASE_URL', () => {
   let server: PostgresServer;
-  let service: BuiltService;
   afterAll(() => server.remove());
 
   test('are read for each connection, and the last complete ones while they are written', async () => {
@@ -140,9 +141,12 @@ afterAll(() => rmSync(folder, { recursive: true }));
     const { key: apiKey } = await createOwner(server.database);
     const url = server.url.replace('postgres@', 'app@');
     const files = `sslrootcert=${authority}&sslcert=${certificate}&sslkey=${key}`;
-    service = await startBuiltService({
-      DATABASE_URL: `${url}?sslmode=verify-full&${files}`,
-      DATABASE_PASSWORD_FILE: password,
+    const service = await startService({
+      database: server.database,
+      env: {
+        DATABASE_URL: `${url}?sslmode=verify-full&${files}`,
+        DATABASE_PASSWORD_FILE: password,
+      },
     });
     const client = new ApiClient(service, apiKey);
     /** Whether new connections serve requests and readiness. */
@@ -169,6 +173,6 @@ afterAll(() => rmSync(folder, { recursive: true }));
     copyFileSync(newClient.key, key);
     writeFileSync(password, 'new');
     await until(reconnects);
-    expect(await service.stop()).toBe(0);
+    await service.close();
   });
 });

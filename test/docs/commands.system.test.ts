@@ -27,9 +27,9 @@ import { PROGRAM } from '../harness/processes/command.js';
 import { describeWithAnyRedis, openRedis } from '../harness/processes/redis.js';
 import { until } from '../harness/run/until.js';
 import {
-  type BuiltService,
   inheritedEnvironment,
-  startBuiltService,
+  startService,
+  type TestService,
 } from '../harness/service/service.js';
 import { createRepository } from '../harness/pages/repository.js';
 import { readProjectFile } from '../harness/stack/compose-file.js';
@@ -145,8 +145,8 @@ test('every block of commands is run, or listed with the reason', () => {
   expect(both.map(nameOf)).toEqual([]);
 });
 
-const services: BuiltService[] = [];
-const stopServices = () => Promise.all(services.splice(0).map((service) => service.stop()));
+const services: TestService[] = [];
+const stopServices = () => Promise.all(services.splice(0).map((service) => service.close()));
 afterEach(async () => {
   await endShells();
   await stopServices();
@@ -262,7 +262,7 @@ const PASSWORDS = 'owner\nowner\nservice\nservice\n';
 
 /** Starts a server, and returns it with a shell of its administrator in the folder of the project. */
 async function startServer() {
-  const running = await PostgresServer.create(postgres!, { fsync: 'off' });
+  const running = await PostgresServer.create(postgres!);
   await running.query(`CREATE ROLE ${ADMINISTRATOR} LOGIN CREATEROLE CREATEDB`);
   const { hostname, port } = new URL(running.url);
   const shell = openShell(ROOT, {
@@ -274,8 +274,8 @@ async function startServer() {
     PATH: pathWith({ pets: `exec node ${PROGRAM} "$@"` }),
   });
   const storeOf = (role: string) => `postgres://${role}@${hostname}:${port}/pets`;
-  const startReplica = () =>
-    startBuiltService({ DATABASE_URL: storeOf('pets_service'), MIGRATE_ON_START: 'false' });
+  const env = () => ({ DATABASE_URL: storeOf('pets_service'), MIGRATE_ON_START: 'false' });
+  const startReplica = () => startService({ database: running.database, env: env() });
   return { running, shell, storeOf, startReplica };
 }
 

@@ -143,12 +143,12 @@ export const TEAM_MAIN = join(__dirname, '../../../reports/team/src/main.js');
  * Starts `dist/main.js`.
  *
  * @param main the same file of a copy of the project
- * @param command runs a script with Node
+ * @param command runs a script with Node, by default without source maps, which make each start slower
  */
 export function spawnBuiltService(
   env: Environment,
   main = MAIN,
-  command: readonly string[] = [process.execPath, '--enable-source-maps'],
+  command: readonly string[] = [process.execPath],
 ): BuiltProcess {
   const [program = '', ...options] = command;
   const child = spawn(program, [...options, main], {

@@ -1,4 +1,4 @@
-// Commands that change the same keys at the same time. Each of them runs in a host of its own.
+// Commands that change the same keys at the same time. The first one runs in the host of the worker, the second one in another host.
 import { createKey, createOwner } from '../../../harness/database/factories.js';
 import { useDatabase } from '../../../harness/database/database.js';
 import { holdAfter, untilSessionsWait } from '../../../harness/database/database-lock.js';
@@ -13,11 +13,11 @@ const issueNew = (plan: string) => ['keys', 'issue', '--owner', 'acme', '--plan'
 const database = useDatabase();
 const cli = Cli.on(database);
 
-let hosts: CommandHost[] = [];
+let other: CommandHost;
 beforeAll(async () => {
-  hosts = await Promise.all([CommandHost.start(), CommandHost.start(), CommandHost.start()]);
+  other = await CommandHost.start();
 });
-afterAll(() => Promise.all(hosts.map((host) => host.stop())));
+afterAll(() => other.stop());
 
 beforeEach(() => database.query('TRUNCATE api_keys, owners, operator_actions RESTART IDENTITY'));
 
@@ -29,14 +29,13 @@ async function createKeys(count: number): Promise<void> {
 }
 
 /** Runs commands that wait in this order until the transaction of a statement ends. */
-async function runDuring(statement: string, ...commands: string[][]) {
+async function runDuring(statement: string, first: string[], second?: string[]) {
   const env = { ...cli.env, DATABASE_LOCK_TIMEOUT_SECONDS: '60' };
   const lock = await holdAfter(database, statement);
-  const results = [];
-  for (const [index, command] of commands.entries()) {
-    results.push(new Cli(env, {}, PROGRAM, hosts[index]).run(...command));
-    await untilSessionsWait(database, results.length);
-  }
+  const results = [new Cli(env).run(...first)];
+  await untilSessionsWait(database);
+  if (second) results.push(new Cli(env, {}, PROGRAM, other).run(...second));
+  await untilSessionsWait(database, results.length);
   await lock.release();
   const ended = await Promise.all(results);
   return ended.map(({ code, stderr }) => [code, stderr.trimEnd().split('\n').at(-1)]);
@@ -92,9 +91,11 @@ test('revoke reports a successor that the key got in the meantime', async () => 
 
 test('issue uses an owner that another command creates, unless the plan differs', async () => {
   const create = `INSERT INTO owners (name, plan) VALUES ('acme', 'free')`;
-  const results = await runDuring(create, ...['free', 'pro', 'free'].map(issueNew));
-  const issued = [0, expect.stringContaining('not shown again')];
-  expect(results).toEqual([issued, [1, expect.stringMatching(/has the plan free/)], issued]);
+  const results = await runDuring(create, issueNew('pro'), issueNew('free'));
+  expect(results).toEqual([
+    [1, expect.stringMatching(/has the plan free/)],
+    [0, expect.stringContaining('not shown again')],
+  ]);
   const issuing = { details: expect.objectContaining({ isNewOwner: false }) };
-  expect(await cli.json('audit', 'list')).toMatchObject([issuing, issuing]);
+  expect(await cli.json('audit', 'list')).toMatchObject([issuing]);
 });

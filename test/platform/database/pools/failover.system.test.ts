@@ -10,6 +10,7 @@ import {
   type BuiltService,
   spawnBuiltService,
   startBuiltService,
+  startService,
 } from '../../../harness/service/service.js';
 
 const programs = findPostgresPrograms();
@@ -26,7 +27,7 @@ const BURST = 24;
   let ownerKey: string;
 
   beforeAll(async () => {
-    primary = await PostgresServer.create(programs!, { fsync: 'off' });
+    primary = await PostgresServer.create(programs!);
     servers.push(primary);
     ({ key: ownerKey } = await createOwner(primary.database));
     standby = await primary.createStandby();
@@ -136,9 +137,10 @@ const BURST = 24;
         'DATABASE_URL: The database cannot be used: target_session_attrs is read-write, but the server is read-only\n',
       );
       for (const target of ['primary', 'any']) {
-        const own = await startBuiltService(environment(target, primary.url));
+        const env = environment(target, primary.url);
+        const own = await startService({ database: primary.database, env });
         expect((await new ApiClient(own, ownerKey).post('/v1/items', item)).status).toBe(201);
-        await own.stop();
+        await own.close();
       }
       await primary.query(
         'BEGIN READ WRITE; ALTER ROLE postgres RESET default_transaction_read_only; COMMIT',
@@ -146,9 +148,10 @@ const BURST = 24;
     });
 
     test('any, the service starts on a standby', async () => {
-      const own = await startBuiltService(environment('any', standby.url));
+      const env = environment('any', standby.url);
+      const own = await startService({ database: standby.database, env });
       await until(async () => (await new ApiClient(own, ownerKey).get('/v1/items')).status === 200);
-      await own.stop();
+      await own.close();
     });
   });
 });

@@ -37,7 +37,7 @@ afterAll(() => {
   let api: ApiClient;
 
   beforeAll(async () => {
-    server = await PostgresServer.create(programs!, { fsync: 'off' });
+    server = await PostgresServer.create(programs!);
     const folder = join(disk, 'tablespace');
     chmodSync(disk, 0o755);
     mkdirSync(folder);

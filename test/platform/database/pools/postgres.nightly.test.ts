@@ -43,7 +43,7 @@ interface Health {
 
   beforeAll(async () => {
     // As it is delivered: fsync is on.
-    server = await PostgresServer.create(programs!);
+    server = await PostgresServer.create(programs!, { fsync: 'on' });
     servers.push(server);
     expect(await server.query('SHOW fsync')).toEqual([{ fsync: 'on' }]);
     owner = await createOwner(server.database);
@@ -222,7 +222,7 @@ interface Health {
   let server: PostgresServer;
   let empty: string;
   beforeAll(async () => {
-    server = await PostgresServer.create(programs!, { fsync: 'off' });
+    server = await PostgresServer.create(programs!);
     await server.query('CREATE DATABASE empty TEMPLATE template0');
     empty = server.url.replace(/postgres$/, 'empty');
     await server.restartAsStandby();

@@ -45,7 +45,7 @@ const statements = [...section.matchAll(/--command="([^"]*)"/g)].map(([, sql = '
     const access = join(folder, 'pg_hba.conf');
     const lines = ['postgres 127.0.0.1/32 trust', 'all 127.0.0.1/32 scram-sha-256'];
     writeFileSync(access, lines.map((line) => `host all ${line}\n`).join(''));
-    server = await PostgresServer.create(programs!, { fsync: 'off', hba_file: access });
+    server = await PostgresServer.create(programs!, { hba_file: access });
     await server.query(readProjectFile('deploy/postgres/roles.sql'));
     await server.query(`ALTER ROLE pets_service PASSWORD '${PASSWORD}'`);
     let row: Record<string, string> | undefined;
