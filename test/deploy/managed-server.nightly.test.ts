@@ -1,17 +1,15 @@
 import { join } from 'node:path';
-import { Client, type QueryResultRow } from 'pg';
 import { findPostgresPrograms } from '../harness/database/postgres-programs.js';
+import { connectionsTo, ROLES } from '../harness/database/roles.js';
 import { PostgresServer } from '../harness/database/postgres-server.js';
 import { ApiClient } from '../harness/http/client.js';
 import { Cli } from '../harness/processes/command.js';
 import { EmbeddedUser, makeFolder, onLinux } from '../harness/processes/embedded-user.js';
 import { startBuiltService } from '../harness/service/service.js';
-import { readProjectFile } from '../harness/stack/compose-file.js';
 
 // The administrator of a managed server (RDS, Cloud SQL, Azure, Supabase) is no superuser. From PostgreSQL 16 on, CREATEROLE gives
 // fewer rights, so these tests need an older server too.
 
-const ROLES = readProjectFile('deploy/postgres/roles.sql');
 const PERMISSION_DENIED = { code: '42501' };
 
 interface Server {
@@ -43,26 +41,7 @@ const SERVERS: [name: string, start: () => Promise<Server>][] = [
 describe.each(SERVERS)('on the %s, as a role without superuser', (_, start) => {
   let server: Server;
 
-  const addressOf = (database: string, role = server.url.username): string => {
-    const url = new URL(server.url);
-    url.pathname = `/${database}`;
-    url.username = role;
-    return url.href;
-  };
-
-  const run = async <Row extends QueryResultRow>(
-    database: string,
-    sql: string,
-    role?: string,
-  ): Promise<Row[]> => {
-    const client = new Client({ connectionString: addressOf(database, role) });
-    await client.connect();
-    try {
-      return (await client.query<Row>(sql)).rows;
-    } finally {
-      await client.end();
-    }
-  };
+  const { addressOf, run } = connectionsTo(() => server.url.href);
 
   beforeAll(async () => {
     server = await start();

@@ -1,24 +1,18 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { Client, type QueryResultRow } from 'pg';
+import { Client } from 'pg';
 import { unknownKey } from '../harness/database/api-keys.js';
 import { Cli } from '../harness/processes/command.js';
 import { ApiClient, send } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
 import { featureFile } from '../harness/http/store.js';
 import { findPostgresPrograms } from '../harness/database/postgres-programs.js';
+import { connectionsTo, ROLES } from '../harness/database/roles.js';
+import { TOYS_TABLE } from '../harness/database/toys.js';
 import { PostgresServer } from '../harness/database/postgres-server.js';
 import { startService, type TestService } from '../harness/service/service.js';
-import { readProjectFile } from '../harness/stack/compose-file.js';
 
-const ROLES = readProjectFile('deploy/postgres/roles.sql');
-/** The table of features/toys.ts. */
-const TOYS = `
-  CREATE TABLE test_toys (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, the_name text NOT NULL,
-    "minAge" int NOT NULL DEFAULT 3, maker_id bigint, is_new boolean NOT NULL DEFAULT true, color text,
-    updated_at timestamptz NOT NULL DEFAULT now(), version int NOT NULL)`;
 const PERMISSION_DENIED = '42501';
 
 const programs = findPostgresPrograms();
@@ -28,27 +22,7 @@ const programs = findPostgresPrograms();
   let service: TestService;
   let cli: Cli;
 
-  const addressOf = (database: string, role = 'postgres'): string => {
-    const url = new URL(server.url);
-    url.pathname = `/${database}`;
-    url.username = role;
-    return url.href;
-  };
-
-  const run = async <Row extends QueryResultRow>(
-    database: string,
-    sql: string,
-    role?: string,
-  ): Promise<Row[]> => {
-    const client = new Client({ connectionString: addressOf(database, role) });
-    await client.connect();
-    try {
-      return (await client.query<Row>(sql)).rows;
-    } finally {
-      await client.end();
-    }
-  };
-
+  const { addressOf, run } = connectionsTo(() => server.url);
   const startOn = (DATABASE_URL: string) =>
     startService({ database: server.database, env: { DATABASE_URL, MIGRATE_ON_START: 'false' } });
   /** Starts a replica, which cannot log in as the owner of the tables. */
@@ -87,7 +61,7 @@ const programs = findPostgresPrograms();
     );
     expect((await send(service, '/health/ready')).status).toBe(200);
     // An import needs a temporary table.
-    await run('new_store', TOYS, 'pets_owner');
+    await run('new_store', TOYS_TABLE, 'pets_owner');
     const file = join(mkdtempSync(join(tmpdir(), 'roles-')), 'toys.csv');
     writeFileSync(file, 'name\nBall\n');
     const team = new Cli(cli.env, { features: [featureFile('toys')] });

@@ -1,42 +1,23 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMisread } from '../../../../src/platform/commands/files/file-text.js';
-import { useDatabase } from '../../../harness/database/database.js';
-import { Cli } from '../../../harness/processes/command.js';
+import { useToys } from '../../../harness/database/toys.js';
 
-// Updates of many rows of a feature (features/toys.ts).
-const TOYS = join(__dirname, '../../../../reports/product/test/harness/features/toys.js');
-const TABLE = `
-  CREATE TABLE test_toys (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, the_name text NOT NULL,
-    "minAge" int NOT NULL DEFAULT 3, maker_id bigint, is_new boolean NOT NULL DEFAULT true, color text,
-    updated_at timestamptz NOT NULL DEFAULT now(), version int NOT NULL DEFAULT 1)`;
-
-const folder = mkdtempSync(join(tmpdir(), 'large-changes-'));
+// Updates of many rows.
+const { database, folder, cli, file } = useToys();
 const former = join(folder, 'former.csv');
-const database = useDatabase();
-let cli: Cli;
 
-beforeAll(async () => {
-  await database.query(TABLE);
-  cli = new Cli({ DATABASE_URL: database.url }, { features: [TOYS] });
-});
 beforeEach(async () => {
   rmSync(former, { force: true });
-  await database.query('TRUNCATE test_toys, operator_actions RESTART IDENTITY');
   await database.query(
-    `INSERT INTO test_toys (the_name) SELECT 'Jörg ' || n FROM generate_series(1, 30) n`,
+    `INSERT INTO test_toys (the_name, version) SELECT 'Jörg ' || n, 1 FROM generate_series(1, 30) n`,
   );
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Returns a file that changes the first rows. */
 function fileOf(count: number, nameOf: (id: number) => string): string {
-  const path = join(folder, 'toys.csv');
   const ids = Array.from({ length: count }, (_, index) => index + 1);
-  writeFileSync(path, ['id,name,minAge', ...ids.map((id) => `${id},${nameOf(id)},4`)].join('\n'));
-  return path;
+  return file(['id,name,minAge', ...ids.map((id) => `${id},${nameOf(id)},4`)].join('\n'));
 }
 const update = (path: string, ...options: string[]) => cli.run('toys', 'update', path, ...options);
 const stored = () =>
@@ -123,8 +104,7 @@ test('--former restores properties that had no value', async () => {
       'SELECT id, the_name, "minAge", maker_id, is_new, color FROM test_toys ORDER BY id',
     );
   const before = await values();
-  const path = join(folder, 'values.csv');
-  writeFileSync(path, 'id,makerId,color\n1,5,blue\n2,6,blue\n3,7,red\n');
+  const path = file('id,makerId,color\n1,5,blue\n2,6,blue\n3,7,red\n');
   expect(await cli.json('toys', 'update', path, '--former', former)).toMatchObject({ changed: 3 });
   expect(readFileSync(former, 'utf8')).toMatch(
     /^\{"id":1,"name":"Jörg 1","minAge":3,"makerId":9223372036854775807,"isNew":true,"color":null,"revision":"r[0-9a-f]{12}"\}\n/,
@@ -135,8 +115,8 @@ test('--former restores properties that had no value', async () => {
 
 test('null in JSON clears a property, except a required one', async () => {
   await database.query(`UPDATE test_toys SET maker_id = 7, color = 'red' WHERE id < 3`);
-  const path = join(folder, 'null.ndjson');
-  writeFileSync(path, '{"id":1,"color":null}\n{"id":2,"makerId":null}\n{"id":3,"color":null}\n');
+  const text = '{"id":1,"color":null}\n{"id":2,"makerId":null}\n{"id":3,"color":null}\n';
+  const path = file(text, 'ndjson');
   expect(await cli.json('toys', 'update', path)).toMatchObject({ changed: 2, same: 1 });
   expect(
     await database.query('SELECT maker_id, color FROM test_toys WHERE id < 3 ORDER BY id'),
@@ -144,8 +124,8 @@ test('null in JSON clears a property, except a required one', async () => {
     { maker_id: '7', color: null },
     { maker_id: null, color: 'red' },
   ]);
-  writeFileSync(path, '{"id":1,"name":null}\n');
-  expect((await cli.run('toys', 'update', path)).stderr).toContain('line 1: name must be');
+  const invalid = file('{"id":1,"name":null}\n', 'ndjson');
+  expect((await cli.run('toys', 'update', invalid)).stderr).toContain('line 1: name must be');
 });
 
 test('--former does not restore what has been changed after the update', async () => {

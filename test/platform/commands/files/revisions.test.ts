@@ -1,40 +1,16 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { useDatabase } from '../../../harness/database/database.js';
-import { Cli } from '../../../harness/processes/command.js';
+import { useToys } from '../../../harness/database/toys.js';
 
-// An export with ids and an update, for a feature whose rows change in between (features/toys.ts).
-const TOYS = join(__dirname, '../../../../reports/product/test/harness/features/toys.js');
-const TABLE = `
-  CREATE TABLE test_toys (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, the_name text NOT NULL,
-    "minAge" int NOT NULL DEFAULT 3, maker_id bigint, is_new boolean NOT NULL DEFAULT true, color text,
-    updated_at timestamptz NOT NULL DEFAULT now(), version int NOT NULL DEFAULT 1)`;
+// An export with ids and an update of rows that change in between.
+const { database, cli, file } = useToys();
 
-const folder = mkdtempSync(join(tmpdir(), 'revisions-'));
-const database = useDatabase();
-let cli: Cli;
-
-beforeAll(async () => {
-  await database.query(TABLE);
-  cli = new Cli({ DATABASE_URL: database.url }, { features: [TOYS] });
-});
-beforeEach(async () => {
-  await database.query('TRUNCATE test_toys, operator_actions RESTART IDENTITY');
-  await database.query(
-    `INSERT INTO test_toys (the_name, color) VALUES ('ball', 'red'), ('it''s', NULL), ('a\\b', 'blue')`,
-  );
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+beforeEach(() =>
+  database.query(
+    `INSERT INTO test_toys (the_name, color, version) VALUES ('ball', 'red', 1), ('it''s', NULL, 1), ('a\\b', 'blue', 1)`,
+  ),
+);
 
 const exported = async (format = 'csv') =>
   (await cli.run('toys', 'export', '--ids', '--format', format)).stdout;
-const file = (text: string, format = 'csv') => {
-  const path = join(folder, `toys.${format}`);
-  writeFileSync(path, text);
-  return path;
-};
 const update = (text: string, ...options: string[]) =>
   cli.json('toys', 'update', file(text), ...options);
 const stored = () => database.query('SELECT * FROM test_toys ORDER BY id');
@@ -130,7 +106,9 @@ test('columns in another order or missing do not matter, and a file without revi
 });
 
 test('of more than 20 changed rows, the first 20 are listed', async () => {
-  await database.query(`INSERT INTO test_toys (the_name) SELECT n FROM generate_series(4, 30) n`);
+  await database.query(
+    `INSERT INTO test_toys (the_name, version) SELECT n, 1 FROM generate_series(4, 30) n`,
+  );
   const text = (await exported()).replaceAll(',3,', ',5,');
   await database.query('UPDATE test_toys SET "minAge" = 4');
   const { stderr } = await cli.run('toys', 'update', file(text));

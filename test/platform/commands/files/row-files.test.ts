@@ -1,36 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { useDatabase } from '../../../harness/database/database.js';
-import { Cli } from '../../../harness/processes/command.js';
+import { useToys } from '../../../harness/database/toys.js';
 
-// The commands of a feature whose entity has properties of several types (features/toys.ts).
-const TOYS = join(__dirname, '../../../../reports/product/test/harness/features/toys.js');
-const TABLE = `
-  CREATE TABLE test_toys (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, the_name text NOT NULL,
-    "minAge" int NOT NULL DEFAULT 3, maker_id bigint, is_new boolean NOT NULL DEFAULT true, color text,
-    updated_at timestamptz NOT NULL DEFAULT now(), version int NOT NULL)`;
+// The commands of a feature whose entity has properties of several types.
+const { database, cli, file } = useToys();
 const MAX = 2n ** 63n - 1n;
 const BALL = { name: '5', minAge: 0, makerId: MAX, isNew: false, color: 'red' };
 const CAR = { name: 'true', minAge: 3, makerId: null, isNew: true, color: null };
 
-const folder = mkdtempSync(join(tmpdir(), 'toys-'));
-const database = useDatabase();
-let cli: Cli;
-
-beforeAll(async () => {
-  await database.query(TABLE);
-  cli = new Cli({ DATABASE_URL: database.url }, { features: [TOYS] });
-});
-beforeEach(() => database.query('TRUNCATE test_toys, operator_actions RESTART IDENTITY'));
-afterAll(() => rmSync(folder, { recursive: true }));
-
-const importText = (text: string, format: string) => {
-  const path = join(folder, `toys.${format}`);
-  writeFileSync(path, text);
-  return cli.run('toys', 'import', path, '--json');
-};
+const importText = (text: string, format: string) =>
+  cli.run('toys', 'import', file(text, format), '--json');
 const stored = async () => {
   const rows = await database.query<{ makerId: string | null }>(
     `SELECT the_name AS name, "minAge", maker_id AS "makerId", is_new AS "isNew", color FROM test_toys ORDER BY id`,
@@ -71,11 +48,7 @@ test.each(['csv', 'ndjson'])(
   async (format) => {
     await importText(`name,minAge,makerId,isNew,color\n5,0,${MAX},false,red\ntrue,,,,\n`, 'csv');
     const exported = await cli.run('toys', 'export', '--ids', '--format', format);
-    const update = async (text: string) => {
-      const path = join(folder, `toys.${format}`);
-      writeFileSync(path, text);
-      return cli.run('toys', 'update', path, '--json');
-    };
+    const update = (text: string) => cli.run('toys', 'update', file(text, format), '--json');
     expect((await update(exported.stdout)).json).toMatchObject({ changed: 0, same: 2, missing: 0 });
     const other = exported.stdout.replace(String(MAX), String(MAX - 1n)).replace('red', 'blue');
     const { json, stdout } = await update(other);
@@ -99,9 +72,8 @@ test('an update sets the time and the version of the rows that it changes', asyn
     );
   const before = await times();
   expect(before.map(({ version }) => version)).toEqual([1, 1]);
-  const path = join(folder, 'toys.csv');
   for (const name of ['bike', 'boat']) {
-    writeFileSync(path, `id,name\n1,ball\n2,${name}\n`);
+    const path = file(`id,name\n1,ball\n2,${name}\n`);
     expect((await cli.run('toys', 'update', path, '--json')).json).toMatchObject({ changed: 1 });
   }
   const [same, changed] = await times();
