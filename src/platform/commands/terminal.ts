@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import { Injectable } from '@nestjs/common';
+import { Settings } from '../config/settings.js';
 import { DatabaseLocation } from '../database/database-location.js';
 import { printable } from './printable.js';
 import { tableText } from './table.js';
@@ -29,7 +30,15 @@ export class Terminal {
   /** Lines that are printed after the result, unless it is JSON. */
   readonly notes: string[] = [];
 
-  constructor(readonly database: DatabaseLocation) {}
+  constructor(
+    readonly database: DatabaseLocation,
+    private readonly settings: Settings,
+  ) {}
+
+  /** The command of the product, such as `pets`, for sentences that say what to do. */
+  get command(): string {
+    return this.settings.product.command;
+  }
 
   note(text = ''): void {
     if (text) this.notes.push(text);

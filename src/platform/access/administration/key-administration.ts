@@ -2,14 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { EntityManager, type FindOptionsWhere, IsNull } from 'typeorm';
 import { DAY_MS } from '../../config/clock.js';
 import { keyForms } from '../../config/key-forms.js';
-import { type Access, Plans, type StoredPlan } from '../../config/plan-limits.js';
+import { type Access, type PlanLimits, Plans, type StoredPlan } from '../../config/plan-limits.js';
 import { Settings } from '../../config/settings.js';
 import { ApiKey, KeySecret } from '../api-key.entity.js';
 import { hashKey, keyHint, KeyMaker } from '../key-format.js';
 import { Owner } from '../owner.entity.js';
 import { recordAction } from './operator-actions.repository.js';
 import { getOwner } from './owner-administration.js';
-import { usageByDay, usageByDayAndKey, usageByKey } from './usage.repository.js';
+import { usageByDayAndKey, usageByKey } from './usage.repository.js';
 
 /** The properties that operators choose for an API key. Undefined: the default, or no change. */
 interface KeyProperties {
@@ -81,8 +81,10 @@ export class KeyAdministration {
    */
   async usage(days: string | number, selected?: bigint | string): Promise<object[]> {
     if (typeof selected === 'bigint') {
-      const { id } = await getKey(this.database, selected);
-      return usageByDay(this.database, days, id);
+      const usage = await this.dailyUsage(days, selected);
+      return usage
+        .map(({ day, requests, rejections }) => ({ day, requests, rejections }))
+        .reverse();
     }
     const owner = selected === undefined ? null : await getOwner(this.database, selected);
     return usageByKey(this.database, days, owner?.id ?? null);
@@ -194,6 +196,11 @@ export class KeyAdministration {
     const [record] = await findKeys(this.database, { hash: Buffer.from(hashKey(key), 'hex') });
     if (record) return record;
     throw new Error('This store did not issue this API key. It may be mistyped.');
+  }
+
+  /** Returns the limits of the owner of an API key, null if the store does not have its plan. */
+  findLimits({ owner }: ApiKey): PlanLimits | null {
+    return this.plans.findLimits(owner);
   }
 
   private async insertKey(

@@ -5,10 +5,6 @@ const SUMS = 'sum(requests)::bigint AS requests, sum(rejections)::bigint AS reje
 /** One day, or the last days including today. The sessions of the service have the time zone UTC. */
 const IN_DAYS = `(day = $1::date OR day > current_date - $2::int)`;
 
-const BY_DAY = `
-  SELECT day, ${SUMS} FROM api_key_usage
-   WHERE ${IN_DAYS} AND key_id = $3 GROUP BY day ORDER BY day DESC`;
-
 const BY_KEY = `
   SELECT key.id, owner.name AS owner, key.access, key.note, ${SUMS} FROM api_key_usage
     JOIN api_keys AS key ON key.id = key_id
@@ -22,11 +18,6 @@ const BY_DAY_AND_KEY = `
     JOIN owners AS owner ON owner.id = key.owner_id
    WHERE ${IN_DAYS} AND ($3::bigint IS NULL OR owner.id = $3) AND ($4::bigint IS NULL OR key.id = $4)
    GROUP BY day, key.id, owner.id ORDER BY day, owner.name, key.id`;
-
-/** The latest day is first. */
-export function usageByDay(database: StatementRunner, days: string | number, keyId: bigint) {
-  return queryRows<object>(database, BY_DAY, [...daysOf(days), keyId]);
-}
 
 /** The most used API key is first. Without an owner, of all. */
 export function usageByKey(

@@ -10,9 +10,8 @@ import type { ApiKey } from '../../access/api-key.entity.js';
 import { countUpTo, YES_OPTION } from '../arguments.js';
 import { Command } from '../command.decorator.js';
 import { Terminal } from '../terminal.js';
-import { ACCESSES, Plans } from '../../config/plan-limits.js';
+import { ACCESSES } from '../../config/plan-limits.js';
 import type { Product } from '../../config/product.js';
-import { Settings } from '../../config/settings.js';
 import type { RateLimitDecision } from '../../rate-limit/limit-storage.js';
 import { type Counted, Counters } from './counters.js';
 import { csvOption, csvText } from './csv.js';
@@ -50,9 +49,7 @@ export class KeysCommands {
     private readonly keys: KeyAdministration,
     private readonly owners: OwnerAdministration,
     private readonly terminal: Terminal,
-    private readonly plans: Plans,
     private readonly counters: Counters,
-    private readonly settings: Settings,
   ) {}
 
   @Command(
@@ -232,7 +229,7 @@ export class KeysCommands {
     return {
       ...shown,
       ...banJson(shown.status, counters),
-      ...this.plans.findLimits(key.owner),
+      ...this.keys.findLimits(key),
       ...lineage,
     };
   }
@@ -250,7 +247,7 @@ export class KeysCommands {
   }
 
   private noteBans(): void {
-    const { command } = this.settings.product;
+    const { command } = this.terminal;
     this.terminal.note(
       `\`${command} keys inspect ID\` shows when a ban ends, and \`${command} keys unban ID\` ends it now.`,
     );
@@ -258,7 +255,7 @@ export class KeysCommands {
 
   private noteProblem(problem: string | undefined): void {
     if (problem === undefined) return;
-    const { command } = this.settings.product;
+    const { command } = this.terminal;
     this.terminal.note(
       `${problem} The log line "API key banned" of the service has the id of the key and the end of the ban. \`${command} keys unban ID\` ends a ban.`,
     );

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { EntityMetadata } from 'typeorm';
-import { tableOf } from './staged-rows.js';
+import { tableOf } from '../../database/sql.js';
 import { REVISION, revisionOf } from './revision.js';
 
 export const EXPORT_FORMATS = ['csv', 'ndjson', 'json'] as const;

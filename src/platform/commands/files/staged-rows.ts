@@ -2,7 +2,7 @@ import pg from 'pg';
 import type { EntityManager, EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { RowChange } from '../terminal.js';
-import { queryRows } from '../../database/sql.js';
+import { queryRows, tableOf } from '../../database/sql.js';
 import { parseExact } from '../../http/body/parse-json.js';
 import { jsonText } from '../../http/response/json-text.js';
 import { inAcceptedLines, type InvalidLine, storeAccepted } from './rejected-lines.js';
@@ -318,12 +318,4 @@ export class StagedRows {
   private escape(name: string): string {
     return this.metadata.dataSource.driver.escape(name);
   }
-}
-
-/** Returns the table of an entity for SQL. */
-export function tableOf({ tablePath, dataSource: { driver } }: EntityMetadata): string {
-  return tablePath
-    .split('.')
-    .map((name) => driver.escape(name))
-    .join('.');
 }

@@ -1,4 +1,5 @@
 import { type DataSource, type EntityMetadata, type ObjectLiteral, Repository } from 'typeorm';
+import { tableOf } from '../sql.js';
 import type { PipelinedStatements } from './pipelined-statements.js';
 import type { Parameter } from './statement-batch.js';
 
@@ -99,7 +100,7 @@ class EntityRows<Entity extends ObjectLiteral> {
     requireServed(metadata);
     const { driver } = metadata.dataSource;
     const escape = (name: string) => driver.escape(name);
-    this.table = metadata.tablePath.split('.').map(escape).join('.');
+    this.table = tableOf(metadata);
     // TypeORM's `find` does not return the key of a relation without a property of its own either.
     const columns = metadata.columns.filter(({ isVirtual }) => !isVirtual);
     const selected = columns.filter(({ isSelect }) => isSelect);
