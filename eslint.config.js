@@ -82,6 +82,32 @@ const typedSql = {
   }),
 };
 
+const UNTYPED_MESSAGE =
+  'Nothing validates a value of this type, which does not exist at run time. Use a DTO class, and import it without `type`.';
+
+/**
+ * Finds a body or a query whose type is an interface, an alias, or a class that `import type` erases.
+ *
+ * @type {import('eslint').Rule.RuleModule}
+ */
+const typedInput = {
+  create: (context) => ({
+    /** @param {any} node */
+    'Identifier:has(Decorator CallExpression[callee.name=/^(Body|Query)$/][arguments.length=0]) > TSTypeAnnotation > TSTypeReference > Identifier':
+      (node) => {
+        /** @type {import('eslint').Scope.Scope | null} */
+        let scope = context.sourceCode.getScope(node);
+        while (scope && !scope.set.has(node.name)) scope = scope.upper;
+        /** @type {any[]} */
+        const definitions = scope?.set.get(node.name)?.defs ?? [];
+        /** @param {any} definition */
+        const isErased = ({ type, node: { importKind }, parent }) =>
+          type === 'Type' || importKind === 'type' || parent?.importKind === 'type';
+        if (definitions.some(isErased)) context.report({ node, message: UNTYPED_MESSAGE });
+      },
+  }),
+};
+
 /** The suffix of the file of a step of a request, by the interface that its class implements. */
 const SUFFIXES = new Map([
   ['CanActivate', 'guard'],
@@ -297,6 +323,11 @@ export default defineConfig(
     ignores: ['src/platform/database/**', '**/[0-9]*-*.ts'],
     plugins: { database: { rules: { 'typed-sql': typedSql } } },
     rules: { 'database/typed-sql': 'error' },
+  },
+  {
+    files: ['src/**', 'examples/**/*.ts', 'test/harness/features/**/*.ts'],
+    plugins: { input: { rules: { typed: typedInput } } },
+    rules: { 'input/typed': 'error' },
   },
   {
     files: ['src/**'],

@@ -10,11 +10,13 @@ const ROOT = join(__dirname, '..');
 const TIMESTAMP = /Declare the type 'timestamptz'\.$/;
 
 /** The rules of the project that restrict code, which need no types. */
-const RESTRICTIONS: Linter.Config[] = config.flatMap(({ files = [], ignores = [], rules = {} }) => {
-  const names = Object.keys(rules).filter((name) => name.startsWith('no-restricted-'));
-  const restrictions = Object.fromEntries(names.map((name) => [name, rules[name]]));
-  return names.length === 0 ? [] : [{ files, ignores, rules: restrictions }];
-});
+const RESTRICTIONS: Linter.Config[] = config.flatMap(
+  ({ files = [], ignores = [], plugins = {}, rules = {} }) => {
+    const names = Object.keys(rules).filter((name) => /^(?:no-restricted-|input\/)/.test(name));
+    const restrictions = Object.fromEntries(names.map((name) => [name, rules[name]]));
+    return names.length === 0 ? [] : [{ files, ignores, plugins, rules: restrictions }];
+  },
+);
 const TYPESCRIPT = { files: ['**/*.ts'], languageOptions: { parser: tseslint.parser } };
 
 /** Returns what these rules say about the code of an entity. */
@@ -70,6 +72,29 @@ test('ESLint rejects a Date without a time zone in an entity, and a second conne
       expect.objectContaining({ line, message: expect.stringMatching(forFeature) }),
     ),
   ]);
+});
+
+test('ESLint rejects a body and a query whose type nothing can validate', () => {
+  const code = `
+    import { Body, Controller, Param, Post, Query } from '@nestjs/common';
+    import { type Changes, NewToy } from './dto/new-toy.dto.js';
+    import type { Filter } from './dto/filter.dto.js';
+    import type { Toys } from './toys.service.js';
+    interface Note { text: string }
+    type Notes = Note | NewToy;
+    class Own { text!: string }
+    @Controller('toys')
+    export class ToysController {
+      @Post('a') fits(@Body() toy: NewToy, @Query() query: Own): Own { return query; }
+      @Post('b') property(@Body('name') name: Note, @Query('page', new PagePipe()) page: Filter) {}
+      @Post('c') imported(@Body() changes: Changes) {}
+      @Post('d') query(@Query() filter: Filter) {}
+      @Post('e') local(@Body() note: Note) {}
+      @Post('f') alias(@Param('id') id: Note, @Body() notes: Notes) {}
+      @Post('g') piped(@Body(new NotePipe()) note: Note, toys: Toys) {}
+      @Post('h') literal(@Body() note: { text: string }) {}
+    }`;
+  expect(problemsIn(code).map(({ line }) => line)).toEqual([13, 14, 15, 16, 18]);
 });
 
 test('ESLint rejects a property that can be null without its type in the description', () => {
