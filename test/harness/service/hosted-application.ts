@@ -25,6 +25,12 @@ export function connectToHost(port = portOfHost()): Socket {
   return connect(port, '127.0.0.1');
 }
 
+function printCause(log: string): void {
+  if (!/"level":[56]0/.test(log)) return;
+  const { err } = JSON.parse(log) as { err?: { stack?: string } };
+  process.stderr.write(`${err?.stack ?? log}\n`);
+}
+
 function portOfHost(): number {
   const hosts = JSON.parse(process.env['TEST_HOST_PORTS'] ?? '[]') as number[];
   const worker = Number(process.env['JEST_WORKER_ID'] ?? 1) - 1;
@@ -38,19 +44,23 @@ export class HostedApplication {
 
   private constructor(
     private readonly socket: Socket,
+    isTeam: boolean,
     public readonly port = 0,
   ) {
     createInterface({ input: socket }).on('line', (line) => {
       const message = JSON.parse(line) as HostMessage;
-      if (message.log !== undefined) addOutput(this.output, message.log.trimEnd());
-      else this.settle.get(message.job ?? '')?.(message);
+      if (message.log !== undefined) {
+        addOutput(this.output, message.log.trimEnd());
+        // Those who write a feature need the cause. The tests of the platform cause failures.
+        if (isTeam) printCause(message.log);
+      } else this.settle.get(message.job ?? '')?.(message);
     });
     socket.on('error', () => socket.destroy());
   }
 
   static async start(options: ApplicationOptions): Promise<HostedApplication> {
     const socket = connectToHost();
-    const application = new HostedApplication(socket);
+    const application = new HostedApplication(socket, options.app);
     const { port, failure } = await application.ask(options);
     if (port === undefined) throw new Error(`the application did not start: ${failure}`);
     return Object.assign(application, { port });

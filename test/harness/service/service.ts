@@ -69,7 +69,10 @@ interface ServiceOptions {
   nowMs?: number;
   /** A database to share; by default a new one, dropped with the service. */
   database?: TestDatabase;
-  /** Whether the application has AppModule instead of the store of the platform's tests. */
+  /**
+   * Whether the application has AppModule instead of the store of the platform's tests. It prints the cause of
+   * a 500.
+   */
   app?: boolean;
   /** Paths of modules whose default exports list Nest modules to add. */
   features?: string | readonly string[];

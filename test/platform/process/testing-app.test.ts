@@ -92,6 +92,21 @@ describe('a test of a feature in the process of the service', () => {
     );
   });
 
+  it('prints the cause of a 500 also of a feature in the build', async () => {
+    const service = await startService({ database, app: true, features: featureFile('database') });
+    const { key } = await createOwner(database);
+    const print = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
+    const headers = { Authorization: `Bearer ${key}` };
+    const response = await fetch(`${service.url}/v1/database/failures/type`, { headers });
+    await service.waitForLog(({ status }) => status === 500);
+    const printed = print.mock.calls.join('\n');
+    print.mockRestore();
+    await service.close();
+
+    expect(response.status).toBe(500);
+    expect(printed).toMatch(/invalid input syntax for type integer[^]+ at /);
+  });
+
   it('sends a date as it is stored, in every time zone, and has its metrics with those of the platform', async () => {
     process.env['TZ'] = 'Europe/Berlin';
     const { app, url } = await startTestingApp({ database, features: [LettersModule] });
