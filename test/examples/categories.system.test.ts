@@ -20,7 +20,7 @@ beforeAll(async () => {
   service = await startService({ database, features: example.modules });
   client = new ApiClient(service, (await createOwner(database)).key);
 });
-beforeEach(() => database.query('TRUNCATE categories'));
+beforeEach(() => database.empty('categories'));
 
 const add = (category: unknown): Promise<ApiResponse> => client.post(PATH, category);
 const send = (method: string, id: number, body?: object, ifMatch?: string): Promise<ApiResponse> =>

@@ -23,7 +23,7 @@ beforeAll(async () => {
   service = await startService({ app: true, database, features: example.modules });
 });
 beforeEach(async () => {
-  await database.query('TRUNCATE pets, orders, outbox_events CASCADE');
+  await database.empty('pets', 'orders', 'outbox_events');
   // Each owner has a window of its own for the limit of the route.
   owner = await createOwner(database);
   client = new ApiClient(service, owner.key);

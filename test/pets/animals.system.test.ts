@@ -13,7 +13,7 @@ const cli = new Cli(env, { app: true }, TEAM_PROGRAM);
 const stored = async () =>
   (await database.query<{ id: string }>('SELECT id FROM pets ORDER BY id')).map(({ id }) => id);
 const actions = () => database.query('SELECT action FROM operator_actions');
-beforeEach(() => database.query('TRUNCATE pets, operator_actions RESTART IDENTITY CASCADE'));
+beforeEach(() => database.empty('pets', 'operator_actions'));
 
 const removeSecond = () => database.query('DELETE FROM pets WHERE id = 2');
 const sellSecond = () => database.query("UPDATE pets SET status = 'sold' WHERE id = 2");

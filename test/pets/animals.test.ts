@@ -14,7 +14,7 @@ const actions = () =>
   store.query('SELECT actor, action, details FROM operator_actions ORDER BY id');
 const stored = () => store.query('SELECT * FROM pets ORDER BY id');
 const idsOf = (pets: { id: number | string }[]) => pets.map(({ id }) => Number(id));
-beforeEach(() => store.query('TRUNCATE pets, operator_actions RESTART IDENTITY CASCADE'));
+beforeEach(() => store.database.empty('pets', 'operator_actions'));
 
 test('list, show and count: also when, with which API key and by which owner an animal was added', async () => {
   await store.api.post('/v1/pets', newAnimal({ status: 'sold' }));

@@ -20,7 +20,7 @@ function file(text: string, format = 'csv'): string {
 const ndjson = (...rows: object[]): string =>
   file(rows.map((row) => JSON.stringify(row)).join('\n'), 'ndjson');
 
-beforeEach(() => database.query('TRUNCATE pets, operator_actions RESTART IDENTITY CASCADE'));
+beforeEach(() => database.empty('pets', 'operator_actions'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 test('import adds the animals of a file, with the rules of createPet', async () => {
@@ -50,7 +50,7 @@ test('an export is imported again, and its ids select the animals that an update
   expect(await stored()).toEqual([first, { ...second, name: 'Ben' }]);
   const sold = await cli.run('animals', 'export', '--json', '--status', 'pending');
   expect(sold.json).toMatchObject([{ name: '=1+1, "😀"' }]);
-  await database.query('TRUNCATE pets RESTART IDENTITY CASCADE');
+  await database.empty('pets');
   expect(await animals('import', file(stdout))).toMatchObject({ added: 2 });
   const same = { name: first!['name'], category_id: first!['category_id'], status: 'pending' };
   expect(await stored()).toMatchObject([same, { name: 'Bo' }]);

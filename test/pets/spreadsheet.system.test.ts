@@ -50,7 +50,7 @@ function saveAsSpreadsheet(path: string, rows: readonly (readonly string[])[]): 
     cli.run('animals', 'update', path, '--encoding', 'windows-1252', '--yes', ...options);
 
   beforeEach(async () => {
-    await store.query('TRUNCATE pets, operator_actions RESTART IDENTITY CASCADE');
+    await store.database.empty('pets', 'operator_actions');
     const imported = await cli.json('animals', 'import', RECORDS, ...IMPORT_OPTIONS);
     expect(imported).toMatchObject({ added: 10_000 });
   });

@@ -18,7 +18,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client, type QueryResultRow } from 'pg';
 import { Cli } from '../processes/command.js';
-import type { TestDatabase } from './database.js';
+import { empty, type TestDatabase } from './database.js';
 import { freePort } from '../processes/free-port.js';
 import { HANG_LIMIT_MS } from '../run/until.js';
 
@@ -105,6 +105,7 @@ export class PostgresServer {
       name: 'postgres',
       url: this.url,
       query: (sql, values) => this.query(sql, values),
+      empty: (...tables) => empty((sql, values) => this.query(sql, values), tables),
       close: () => Promise.resolve(),
     };
   }

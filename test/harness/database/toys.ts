@@ -31,7 +31,7 @@ export function useToys(): Toys {
     },
   };
   beforeAll(() => database.query(TOYS_TABLE));
-  beforeEach(() => database.query('TRUNCATE test_toys, operator_actions RESTART IDENTITY'));
+  beforeEach(() => database.empty('test_toys', 'operator_actions'));
   afterAll(() => rmSync(folder, { recursive: true }));
   const file = (text: string, format = 'csv') => {
     const path = join(folder, `toys.${format}`);

@@ -16,6 +16,13 @@ const POLL_MS = 10;
 /** Node.js publishes each process that it creates on this channel. */
 const CHILD_PROCESSES = 'child_process';
 
+/**
+ * The databases that the next test files of this worker use (database/database-pool.ts).
+ *
+ * @type {{ run: string | undefined, free: typeof globalThis.freeDatabases }}
+ */
+const databases = { run: undefined, free: [] };
+
 export default class extends TestEnvironment {
   /** @type {string[]} The resources that keep the process alive before the file runs. */
   before = [];
@@ -35,6 +42,10 @@ export default class extends TestEnvironment {
   /** @override */
   async setup() {
     await super.setup();
+    const run = process.env['TEST_RUN'];
+    // In watch mode, the set-up of the next run drops them.
+    if (databases.run !== run) Object.assign(databases, { run, free: [] });
+    this.global.freeDatabases = databases.free;
     this.before = process.getActiveResourcesInfo();
     subscribe(CHILD_PROCESSES, this.onStart);
   }

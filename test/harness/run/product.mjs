@@ -67,7 +67,8 @@ export async function createProduct() {
   }
   writeFolder(TEAM_FOLDER, team);
   writeFolder(PRODUCT_FOLDER, product);
-  const hash = createHash('sha256');
+  // It creates the templates.
+  const hash = createHash('sha256').update(readFileSync(join(import.meta.dirname, 'services.mjs')));
   for (const [path, code] of [...product].sort()) {
     if (/migrations|platform.database/.test(path)) hash.update(`${path}\0${code.toString()}\0`);
   }

@@ -3,6 +3,7 @@
 // with the programs of the embedded one), and in it template databases with the up-to-date schema that each test file copies. Its folder
 // keeps them for the next run.
 import { execFile, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, rm, stat, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -52,6 +53,7 @@ export async function startServices(digest, hostCount) {
   const ownUrl = process.env['TEST_DATABASE_URL'];
   const serverUrl = ownUrl ?? (await startServer(digest));
   process.env['TEST_SERVER_URL'] = serverUrl;
+  process.env['TEST_RUN'] = randomUUID();
   if (ownUrl !== undefined) {
     const drop = async () => {
       await administer(serverUrl, ...[TEMPLATE, SCHEMA].map(dropStatement));
@@ -88,6 +90,7 @@ async function createTemplates(serverUrl) {
     const env = { ...process.env, DATABASE_URL: url.href };
     const program = join(folder, 'src/cli/main.js');
     await promisify(execFile)(process.execPath, [program, 'db', 'migrate'], { env });
+    await administer(url.href, 'TRUNCATE operator_actions RESTART IDENTITY');
     // Complete only under its own name.
     await administer(serverUrl, `ALTER DATABASE migrating RENAME TO ${name}`);
   }

@@ -196,7 +196,7 @@ test('a save, such as that of the shutdown, stores what one in progress could no
 
 test('pets keys usage --csv › has a line for each day, owner and API key', async () => {
   const cli = Cli.on(database);
-  await database.query('TRUNCATE api_keys, owners, api_key_usage RESTART IDENTITY');
+  await database.empty('api_keys', 'owners', 'api_key_usage');
   await database.query(
     `INSERT INTO owners (name, plan) VALUES ('z Süd, "Ort"', 'free'), ('a', 'free')`,
   );

@@ -121,7 +121,7 @@ describe('items seed', () => {
   });
 
   test('exits with 1 without a terminal and without --yes, and adds nothing', async () => {
-    await database.query('TRUNCATE test_items, operator_actions CASCADE');
+    await database.empty('test_items', 'operator_actions');
     expect(await cli.failure(1, 'items', 'seed', '--items', '5')).toBe(
       'Standard input is not a terminal. Confirm with --yes.',
     );
@@ -134,7 +134,7 @@ describe('items seed', () => {
     // 128 and the number of SIGINT.
     ['Ctrl-C', '\u0003', 130],
   ])('adds nothing when the operator types %s', async (_what, keys, exitCode) => {
-    await database.query('TRUNCATE test_items CASCADE');
+    await database.empty('test_items');
     const seed = ['items', 'seed', '--items', '5'];
     const { code, screen, stdout } = await runInTerminal(cli, seed, keys);
     expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' });
@@ -143,7 +143,7 @@ describe('items seed', () => {
   });
 
   test('is in the audit trail even if it fails', async () => {
-    await database.query('TRUNCATE operator_actions');
+    await database.empty('operator_actions');
     await database.query('ALTER TABLE test_items ADD CONSTRAINT no_more CHECK (false) NOT VALID');
     expect(await cli.run('items', 'seed', '--items', '5', '--yes')).toMatchObject({ code: 1 });
     await database.query('ALTER TABLE test_items DROP CONSTRAINT no_more');

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => other.stop());
 
-beforeEach(() => database.query('TRUNCATE api_keys, owners, operator_actions RESTART IDENTITY'));
+beforeEach(() => database.empty('api_keys', 'owners', 'operator_actions'));
 
 const listed = async () => (await cli.json('keys', 'list')) as { status: string }[];
 

@@ -16,7 +16,7 @@ const TIME = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z
 const database = useDatabase();
 const cli = Cli.on(database);
 
-beforeEach(() => database.query('TRUNCATE api_keys, owners, operator_actions RESTART IDENTITY'));
+beforeEach(() => database.empty('api_keys', 'owners', 'operator_actions'));
 
 /** Inserts a key, and its owner if necessary, for tests that do not test issuing. */
 async function insertKey(owner = 'acme', plan = 'free', lifetime: string | null = null) {
@@ -313,7 +313,7 @@ test('keys change › changes the given properties only, and records which ones,
 
 describe('keys usage', () => {
   beforeEach(async () => {
-    await database.query('TRUNCATE api_key_usage');
+    await database.empty('api_key_usage');
     for (const owner of ['acme', 'acme', 'zoo']) await insertKey(owner);
     // Two processes have counted requests of key 1 today.
     await database.query(

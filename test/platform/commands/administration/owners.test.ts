@@ -9,9 +9,7 @@ const database = useDatabase();
 const cli = Cli.on(database);
 
 beforeEach(async () => {
-  await database.query(
-    'TRUNCATE api_keys, owners, operator_actions, api_key_usage RESTART IDENTITY',
-  );
+  await database.empty('api_keys', 'owners', 'operator_actions', 'api_key_usage');
   await database.query(`INSERT INTO owners (name, plan) VALUES ('zoo', 'free'), ('acme', 'pro')`);
 });
 
@@ -104,7 +102,7 @@ describe('an owner that does not exist', () => {
         0,
         expect.stringContaining(`\nNew owner "${owner}", plan free. ${names}\n`),
       ]);
-      await database.query('TRUNCATE api_keys');
+      await database.empty('api_keys');
       await database.query('DELETE FROM owners WHERE name = $1', [owner]);
       expect(await cli.failure(1, 'keys', 'issue', '--owner', owner)).toBe(
         `The owner "${owner}" does not exist. Similar names: "${similar}". To create an owner, set --plan.`,

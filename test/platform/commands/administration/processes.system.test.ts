@@ -14,7 +14,7 @@ const ISSUE = ['keys', 'issue', '--owner', 'acme', '--plan', 'free'];
 const database = useDatabase();
 const cli = Cli.on(database);
 
-beforeEach(() => database.query('TRUNCATE api_keys, owners, operator_actions RESTART IDENTITY'));
+beforeEach(() => database.empty('api_keys', 'owners', 'operator_actions'));
 
 /** Runs a command whose reader has closed its pipe. */
 async function unread(...args: string[]) {

@@ -34,7 +34,7 @@ beforeAll(async () => {
   writeFileSync(updated, 'id,name\n1,a\n2,b\n3,c\n4,d\n5,e\n');
 });
 beforeEach(async () => {
-  await database.query('TRUNCATE test_items, operator_actions RESTART IDENTITY CASCADE');
+  await database.empty('test_items', 'operator_actions');
   await createItems(database, 5);
   rmSync(written, { force: true });
 });

@@ -40,7 +40,7 @@ async function rejected(...args: string[]): Promise<string> {
   expect([await stored(), records]).toEqual([[], []]);
   return line;
 }
-beforeEach(() => database.query('TRUNCATE test_items, operator_actions RESTART IDENTITY CASCADE'));
+beforeEach(() => database.empty('test_items', 'operator_actions'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('items import', () => {
@@ -253,7 +253,7 @@ describe('items import', () => {
     expect(await stored()).toEqual([row('Frank'), row('b,c', 2)]);
     const [first = '', ...more] = content.split('\n');
     const wrong = [first, ...more, content.includes(';') ? ';3\n' : ',3,\n'].join('\n');
-    await database.query('TRUNCATE test_items, operator_actions RESTART IDENTITY CASCADE');
+    await database.empty('test_items', 'operator_actions');
     const line = wrong.trimEnd().split('\n').length;
     expect(await rejected(file(wrong), ...options)).toContain(
       `Invalid lines: 1 of 3\nline ${line}: name`,
@@ -298,7 +298,7 @@ describe('items import', () => {
       const values = ['--values', 'categoryId:Dog=1,Cat, small=2'];
       await importFile(file(text, `items.${format}`), ...values);
       expect(await stored()).toEqual([row('Dog', 1, 'sold'), row('Cat', 2)]);
-      await database.query('TRUNCATE test_items, operator_actions');
+      await database.empty('test_items', 'operator_actions');
       const line = await rejected(
         path(`items.${format}`),
         '--values',
@@ -391,7 +391,7 @@ describe('items export', () => {
       await database.query('DELETE FROM test_items WHERE id = 2');
       const exported = await cli.run('items', 'export', '--format', format);
       expect(exported).toMatchObject({ code: 0, stderr: expect.stringMatching(DATABASE_LINE) });
-      await empty.query('TRUNCATE test_items, operator_actions CASCADE');
+      await empty.empty('test_items', 'operator_actions');
       const other = new Cli({ DATABASE_URL: empty.url });
       const path = file(exported.stdout, `items.${format}`);
       const { added } = await other.json('items', 'import', path);
@@ -526,7 +526,7 @@ describe('items export', () => {
     const { stdout } = await cli.run('items', 'export', '--ids', '--excel');
     expect(stdout).toMatch(/^\ufeffid;name;categoryId;status;revision\n1;""/);
     expect(await cli.json('items', 'update', file(stdout))).toMatchObject({ same: NAMES.length });
-    await database.query('TRUNCATE test_items');
+    await database.empty('test_items');
     expect(await importFile(path('items.csv'))).toMatchObject({ added: NAMES.length });
     expect(await stored()).toEqual(before);
     for (const option of ['--json', '--format=ndjson']) {

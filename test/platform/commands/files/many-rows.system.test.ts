@@ -32,7 +32,7 @@ async function shell(command: string): Promise<{ code: number; output: string }>
   const [code] = (await once(child, 'close')) as [number];
   return { code, output };
 }
-beforeEach(() => database.query('TRUNCATE test_items, operator_actions RESTART IDENTITY CASCADE'));
+beforeEach(() => database.empty('test_items', 'operator_actions'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 test('update › changes at most 20,000 items', async () => {

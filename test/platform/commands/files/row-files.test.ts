@@ -33,7 +33,7 @@ test.each([
         ? 'name,minAge,makerId,isNew,color'
         : '{"name":"true","minAge":3,"isNew":true}',
     );
-    await database.query('TRUNCATE test_toys');
+    await database.empty('test_toys');
     expect(await importText(exported.stdout, format)).toMatchObject({ code: 0 });
     expect(await stored()).toEqual([BALL, CAR]);
     expect(await database.query('SELECT action FROM operator_actions')).toEqual([

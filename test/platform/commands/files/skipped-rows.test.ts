@@ -13,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const names = async () =>
   (await database.query('SELECT name FROM test_items ORDER BY id')).map(({ name }) => name);
 
-beforeEach(() => database.query('TRUNCATE test_items, operator_actions RESTART IDENTITY CASCADE'));
+beforeEach(() => database.empty('test_items', 'operator_actions'));
 
 function importFile(name: string, content: string, ...options: string[]) {
   writeFileSync(path(name), content);

@@ -138,7 +138,7 @@ beforeAll(async () => {
   store = await open(Toy, Shop);
   closeBeforeDatabases(() => store.destroy());
 });
-beforeEach(() => database.query('TRUNCATE test_toys, test_shops RESTART IDENTITY'));
+beforeEach(() => database.empty('test_toys', 'test_shops'));
 afterEach(() => jest.restoreAllMocks());
 
 const LOCK = { mode: 'pessimistic_write' } as const;

@@ -51,7 +51,7 @@ async function storedIds(status?: string): Promise<string[]> {
 }
 
 async function fill(count: number, status: (index: number) => (typeof STATUSES)[number]) {
-  await store.query('TRUNCATE test_items RESTART IDENTITY CASCADE');
+  await store.database.empty('test_items');
   await createItems(store.service.database, count, status);
 }
 

@@ -6,7 +6,7 @@ const store = useStore();
 let ids: string[];
 
 beforeEach(async () => {
-  await store.query('TRUNCATE test_items RESTART IDENTITY CASCADE');
+  await store.database.empty('test_items');
   ids = await createItems(store.service.database, 4);
 });
 

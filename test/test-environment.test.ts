@@ -1,0 +1,37 @@
+import { withDatabase } from './harness/database/database.js';
+import { createItems } from './harness/database/factories.js';
+
+const ITEMS = { template: 'test_template' };
+
+test('a database that a test has filled is empty when it is used again', async () => {
+  const used: unknown[] = [];
+  for (let time = 1; time <= 2; time++) {
+    await withDatabase(async (database) => {
+      expect(await database.query('SELECT FROM test_items')).toEqual([]);
+      used.push([database.name, await createItems(database, 2)]);
+      await database.query("CREATE TABLE added (); UPDATE test_items SET status = 'sold'");
+      await database.query("INSERT INTO migrations (timestamp, name) VALUES (1, 'added')");
+    }, ITEMS);
+  }
+  expect(used[1]).toEqual(used[0]);
+});
+
+test.each([
+  ['a column', 'ALTER TABLE test_items ALTER name DROP NOT NULL'],
+  ['a default', 'ALTER TABLE test_items ALTER name SET DEFAULT 1'],
+  ['a constraint', 'ALTER TABLE test_items ADD CHECK (id > 0)'],
+  ['an index', 'DROP INDEX idempotency_keys_expires_at_idx'],
+  ['a row of the template', 'UPDATE key_secret SET secret = secret'],
+  ['a missing row of the template', 'DELETE FROM key_secret'],
+  ['a function', "CREATE FUNCTION one() RETURNS int LANGUAGE sql AS 'SELECT 1'"],
+  ['a setting', 'ALTER DATABASE current SET work_mem = 1000'],
+  ['its rights', 'REVOKE CONNECT ON DATABASE current FROM PUBLIC'],
+])('a database in which a test has changed %s is not used again', async (_, change) => {
+  const names: string[] = [];
+  await withDatabase(async (database) => {
+    names.push(database.name);
+    await database.query(change.replace(/current\b/, database.name));
+  }, ITEMS);
+  await withDatabase(({ name }) => Promise.resolve(void names.push(name)), ITEMS);
+  expect(new Set(names).size).toBe(2);
+});
