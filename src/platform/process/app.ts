@@ -57,7 +57,9 @@ export async function createApp(
     // `shadow` would reject `toys/mine` declared before `toys/:toyId`, which works.
     routeConflictPolicy: { duplicate: 'error' },
   });
-  const app: NestExpressApplication = await creating.catch(throwStartError);
+  const app: NestExpressApplication = await creating.catch((error: unknown) =>
+    throwStartError(error, objects.database.embedded ? 'DATA_DIR' : 'DATABASE_URL'),
+  );
   try {
     const middleware = app.get(MiddlewareChain);
     app.enableVersioning({ type: VersioningType.URI, defaultVersion: DEFAULT_VERSION });
@@ -77,9 +79,9 @@ export async function createApp(
 }
 
 /** Throws a StartError for a database that is unreachable or rejects the service. */
-function throwStartError(error: unknown): never {
+function throwStartError(error: unknown, setting: string): never {
   // 3F000: to a role that may not use any schema of its search path, PostgreSQL reports that there is none.
   const lacksRights = /^(?:42501|3F000)$/.test(String((error as { code?: unknown }).code));
   if (!(error instanceof Error) || !(lacksRights || isUnavailable(error))) throw error;
-  throw new StartError(`DATABASE_URL: ${error.message.split('\n', 1).join()}`, { cause: error });
+  throw new StartError(`${setting}: ${error.message.split('\n', 1).join()}`, { cause: error });
 }

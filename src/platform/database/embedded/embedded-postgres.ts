@@ -75,6 +75,11 @@ const REMEDIES: readonly [failure: RegExp, remedy: string][] = [
     /(?:spawn|chown).* EPERM|EPERM.*chown/,
     'run this as another user than root, because root may not change to another one here',
   ],
+  // PostgreSQL also calls a lack of processes a lack of memory.
+  [
+    /could not (?:fork|execute command|start server)|EAGAIN/,
+    'raise the limits of processes and memory',
+  ],
   // A program is missing, damaged or for another system, or lacks a library.
   [
     /spawn .* E(?:NOENT|ACCES)|Error relocating|GLIBC_|needed by initdb|created no cluster/,

@@ -183,7 +183,7 @@ export async function runProgram(
 /** Returns the line of a program's output that reports a failure, or ''. */
 export function findFailure(output: string): string {
   const [line = ''] =
-    /^.*(?:(?:FATAL|PANIC|error):|could not fork).*(?:\n.*DETAIL:.*)?|^(?:pg_ctl|initdb): .*/m.exec(
+    /^.*(?:(?:FATAL|PANIC|error):|could not (?:fork|execute command)).*(?:\n.*DETAIL:.*)?|^(?:pg_ctl|initdb): .*/m.exec(
       output,
     ) ?? [];
   return line.replace(/^\d{4}-\d\d-\d\d [\d:.]+ \w+ \[\d+\] /gm, '');

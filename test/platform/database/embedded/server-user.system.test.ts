@@ -198,6 +198,16 @@ describe('the embedded server of an ordinary user (needs root on Linux)', () => 
       (programs) => fs.rmSync(join(programs, 'share'), { recursive: true }),
       'install the packages on the system that runs them',
     ],
+    [
+      'with too few processes',
+      (programs) => {
+        const program = join(programs, 'bin/initdb');
+        fs.renameSync(program, `${program}-real`);
+        const script = '#!/bin/sh\nexec prlimit --nproc=1 "$0-real" "$@"\n';
+        fs.writeFileSync(program, script, { mode: 0o755 });
+      },
+      'raise the limits of processes and memory',
+    ],
   ])('one line says what to do on a system %s', async (_title, change, remedy) => {
     const checkout = makeFolder();
     const dist = copyOfBuild(checkout);

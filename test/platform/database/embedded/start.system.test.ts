@@ -285,4 +285,15 @@ ofLinux('starting the embedded database (Linux only)', () => {
       /did not start \(FATAL: could not access file "none": No such file or directory; log: .*server\.log\)/,
     );
   });
+
+  test('one line names DATA_DIR if the server has no connection for the service', async () => {
+    const dataDir = makeFolder();
+    await makeCluster(dataDir);
+    const settings = 'max_connections = 1\nsuperuser_reserved_connections = 0\n';
+    fs.appendFileSync(join(dataDir, 'postgres/postgresql.conf'), settings);
+    const service = spawnBuiltService({ DATABASE_URL: '', DATA_DIR: dataDir });
+    await once(service.process, 'close');
+    expect(service.output()).toMatch(/^DATA_DIR: The database allows no further connection\..+\n$/);
+    expect(processesOf(dataDir)).toEqual([]);
+  });
 });
