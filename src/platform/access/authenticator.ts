@@ -38,8 +38,9 @@ export class Authenticator {
    * Returns the caller of a request, which the first call identifies. Without a valid API key, or if its state
    * cannot be read, the caller is anonymous.
    */
-  async identify(request: Request): Promise<Identification> {
-    return request.state.caller ?? this.identifyAgain(request);
+  identify(request: Request): Promise<Identification> {
+    const { caller } = request.state;
+    return caller ? Promise.resolve(caller) : this.identifyAgain(request);
   }
 
   /**

@@ -60,7 +60,10 @@ export function routeParameters(context: ExecutionContext): readonly RouteParame
 
 /** Reads what decorators declare for a route once, not for each request. */
 export class RouteReflector extends Reflector {
-  private readonly valuesOf = oncePerRoute(() => new Map<unknown, unknown>());
+  private readonly routes = oncePerRoute(() => ({
+    values: new Map<unknown, unknown>(),
+    declaresAny: undefined as boolean | undefined,
+  }));
 
   /** @param targets the handler of a route and its controller */
   // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- as Reflector declares it
@@ -69,9 +72,18 @@ export class RouteReflector extends Reflector {
     targets: Parameters<Reflector['get']>[1][],
   ): Value {
     const [handler = Object, type = Object] = targets;
-    const values = this.valuesOf(handler, type);
-    if (!values.has(key)) values.set(key, super.getAllAndOverride(key, targets));
-    return values.get(key) as Value;
+    const route = this.routes(handler, type);
+    if (!route.values.has(key)) {
+      const value = super.getAllAndOverride<Value>(key, targets);
+      route.values.set(key, value);
+      route.declaresAny = value !== undefined || route.declaresAny === true;
+    }
+    return route.values.get(key) as Value;
+  }
+
+  /** Returns whether a route has been asked for values, and declares none of them. */
+  hasFoundNothing(context: ExecutionContext): boolean {
+    return this.routes(context.getHandler(), context.getClass()).declaresAny === false;
   }
 }
 
