@@ -46,7 +46,12 @@ export class AccessLog implements ResponseObserver {
     const route = routeOf(request);
     const status = response.headersSent ? response.statusCode : 499;
     const method = METHODS.has(request.method) ? request.method : '_OTHER';
-    this.requests.labels(method, route, String(status)).observe(durationMs / 1000);
+    const labels = {
+      http_request_method: method,
+      http_route: route,
+      http_response_status_code: status,
+    };
+    this.requests.observe(labels, durationMs / 1000);
     const hasCause = failure && (failure.status >= 500 || failure.cause !== undefined);
     const level = levelOf(route, failure?.status ?? status, hasCause);
     if (!this.logger.isLevelEnabled(level)) return;

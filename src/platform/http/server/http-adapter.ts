@@ -140,7 +140,7 @@ export class HttpAdapter extends ExpressAdapter {
 function setCacheControl(response: Response): void {
   const isCacheable = response.statusCode === 200 || response.statusCode === 304;
   response.setHeader('Cache-Control', isCacheable ? 'private, no-cache' : 'no-store');
-  if (isCacheable) response.vary('Authorization');
+  if (isCacheable) response.appendHeader('Vary', 'Authorization');
 }
 
 /** A path that matches only the catch-all route. */
