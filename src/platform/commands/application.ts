@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { constants } from 'node:os';
-import type { Type } from '@nestjs/common';
+import type { INestApplicationContext, Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { recordAction } from '../access/administration/operator-actions.repository.js';
 import { DataSource } from 'typeorm';
@@ -18,7 +18,7 @@ import { hasCluster } from '../database/embedded/cluster.js';
 import { isSchemaCurrent, migrate } from '../database/schema/migrate.js';
 import { createLogger } from '../logging/logger.js';
 import { NestLogger } from '../logging/nest-logger.js';
-import { withObjects } from '../process/process.module.js';
+import { type ProcessObjects, withObjects } from '../process/process.module.js';
 import { printResult } from './result.js';
 
 type CommandProvider = Record<string, (...args: unknown[]) => Promise<object | undefined>>;
@@ -32,6 +32,18 @@ export interface CommandCall {
   readonly json: true | undefined;
 }
 
+/**
+ * Returns an application without a server, after a check of the schema unless the command accepts any.
+ *
+ * @param root the module that has the provider of the command
+ * @throws Error if migrations are pending that the command may not run
+ */
+export type OpenApplication = (
+  root: Type,
+  objects: ProcessObjects,
+  anySchema: boolean,
+) => Promise<Pick<INestApplicationContext, 'get' | 'close'>>;
+
 /** A command takes as long as its input. */
 const STATEMENT_TIMEOUT_MS = DAY_MS;
 
@@ -41,12 +53,14 @@ const STATEMENT_TIMEOUT_MS = DAY_MS;
  * migrates the embedded database first.
  *
  * @param root the module that has the provider
+ * @param open tests use one application for several commands
  * @throws Error if there is no database, or if migrations are pending that it may not run
  */
 export async function runCommand(
   product: Product,
   root: Type,
   { provider, declared, args, json }: CommandCall,
+  open: OpenApplication = openApplication,
 ): Promise<void> {
   const { method, effect, createsDatabase = false, anySchema = false } = declared;
   const settings = new Settings(product);
@@ -59,7 +73,6 @@ export async function runCommand(
   const observer = new CommitObserver();
   await withLocation(settings.database, async (database) => {
     console.error(`Database: ${database.description}`);
-    if (!anySchema) await requireSchema(database, settings);
     // Standard error has one line about a failure. Redis is for counting requests.
     const logger = createLogger({ ...settings.logging, level: 'silent' }, process.stderr);
     const use = { poolSize: 2, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
@@ -71,10 +84,7 @@ export async function runCommand(
       schemaReady: Promise.resolve(),
       settings: Object.assign({}, settings, own),
     };
-    const application = await NestFactory.createApplicationContext(withObjects(root, objects), {
-      logger: new NestLogger(logger, () => undefined),
-      abortOnError: false,
-    });
+    const application = await open(root, objects, anySchema);
     application.get(DataSource).subscribers.push(observer);
     try {
       const commands = application.get<CommandProvider>(provider);
@@ -89,6 +99,14 @@ export async function runCommand(
     throw explainFailure(error, { effect, isCommitSent, isEmbedded, command: product.command });
   });
 }
+
+export const openApplication: OpenApplication = async (root, objects, anySchema) => {
+  if (!anySchema) await requireSchema(objects.database, objects.settings);
+  return NestFactory.createApplicationContext(withObjects(root, objects), {
+    logger: new NestLogger(objects.logger, () => undefined),
+    abortOnError: false,
+  });
+};
 
 async function requireSchema(
   location: DatabaseLocation,

@@ -1,5 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { Command, CommanderError } from 'commander';
+import type { OpenApplication } from './application.js';
 import { type CommandGroups, commandsOf } from './command.decorator.js';
 import { LinesError } from './lines-error.js';
 import { printable } from './printable.js';
@@ -41,6 +42,8 @@ export interface Project extends StoreOptions {
   readonly commands: CommandGroups;
   /** Loads AppModule, in which the commands of the features run. */
   readonly loadRoot: LoadRoot;
+  /** Opens the application of a command, which closes it. */
+  readonly open?: OpenApplication;
 }
 
 /** Runs a command as the process, which ends with its exit code. */
@@ -138,7 +141,7 @@ function addCommands(group: Command, provider: Type, loadRoot: LoadRoot, project
       if (declared.needsEntities) await project.loadRoot();
       const { json } = command.opts<{ json?: true }>();
       const root = await loadRoot();
-      await runCommand(project.product, root, { provider, declared, args, json });
+      await runCommand(project.product, root, { provider, declared, args, json }, project.open);
     });
   }
 }

@@ -4,6 +4,7 @@ import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { closeBeforeDatabases } from '../database/database.js';
 import { connectToHost } from '../service/hosted-application.js';
 import { type Environment, inheritedEnvironment, PATIENT } from '../service/service.js';
 
@@ -39,6 +40,17 @@ export class Result {
   get json(): any {
     return JSON.parse(this.stdout);
   }
+}
+
+/** The ports of hosts that keep applications for commands of this test file. '' is the worker's. */
+const keepers = new Set<number | undefined>();
+
+/** Closes the applications that a host keeps, before their databases are dropped. */
+async function closeApplications(port: number | undefined): Promise<void> {
+  keepers.delete(port);
+  const host = connectToHost(port);
+  host.write('{}\n');
+  await text(host);
 }
 
 /** Runs commands as an operator does. */
@@ -81,7 +93,10 @@ export class Cli {
 
   /** Runs a command that starts no server in a host, which has loaded the code. */
   async runInHost(...args: string[]): Promise<Result> {
-    const host = connectToHost(this.host?.port);
+    const port = this.host?.port;
+    if (!keepers.has(port)) closeBeforeDatabases(() => closeApplications(port));
+    keepers.add(port);
+    const host = connectToHost(port);
     const env = { ...inheritedEnvironment(), ...PATIENT, ...this.env };
     const start = { app: false, features: [], ...this.options, command: args, env };
     host.write(`${JSON.stringify(start)}\n`);

@@ -4,15 +4,28 @@
 // { nowMs }, calls a method of a provider, as its schedule would: { job }, or asks for its metrics: {}, also after it has closed the
 // connections without a request: { isClosing }. The host sends { port }, { nowMs }, { job } or { failure }, { metrics } and the lines of the log. The
 // application closes with its connection. Or the first line runs a command: { env, command }, and the host sends
-// { code, stdout, stderr }. The process ends with its input.
+// { code, stdout, stderr }. The next command with the same environment uses the same application, until a connection sends {} or a command
+// fails. The process ends with its input.
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
-import { type INestApplication, Logger, Module, type Type } from '@nestjs/common';
+import {
+  type INestApplication,
+  type INestApplicationContext,
+  Logger,
+  Module,
+  type Type,
+} from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
+import { DataSource } from 'typeorm';
 import { AppModule } from '../../../src/app.module.js';
 import { COMMANDS } from '../../../src/commands.js';
+import {
+  type OpenApplication,
+  openApplication,
+} from '../../../src/platform/commands/application.js';
 import { type Project, run } from '../../../src/platform/commands/program.js';
+import { Terminal } from '../../../src/platform/commands/terminal.js';
 import { createApp } from '../../../src/platform/process/app.js';
 import { Settings } from '../../../src/platform/config/settings.js';
 import { locateDatabase } from '../../../src/platform/database/database-location.js';
@@ -28,7 +41,7 @@ import { stopSchedules } from './scheduled-jobs.js';
 type Environment = Record<string, string>;
 
 interface Start {
-  env: Environment;
+  env?: Environment;
   nowMs: number;
   app: boolean;
   features: string[];
@@ -59,17 +72,68 @@ const host = createServer({ allowHalfOpen: true }, (socket) => {
   });
 });
 
+/** The applications of commands, by the class of their root module. */
+type Applications = Map<string, INestApplicationContext>;
+
+/** By what is the same for several commands. */
+const kept = new Map<string, Applications>();
+
+function applicationsOf({ env, app, features }: Start): Applications {
+  const key = JSON.stringify([env, app, features]);
+  const applications = kept.get(key) ?? new Map<string, INestApplicationContext>();
+  kept.set(key, applications);
+  return applications;
+}
+
+/** Returns what opens an application, and keeps it for the next command. */
+function keepIn(applications: Applications): OpenApplication {
+  return async (root, objects, anySchema) => {
+    // The schema was not checked.
+    if (anySchema) return openApplication(root, objects, anySchema);
+    let application = applications.get(root.name);
+    if (!application) {
+      application = (await openApplication(root, objects, false)) as INestApplicationContext;
+      applications.set(root.name, application);
+    }
+    const opened = application;
+    const { subscribers } = opened.get(DataSource);
+    const own = subscribers.length;
+    return Object.assign(Object.create(opened) as INestApplicationContext, {
+      close: () => {
+        subscribers.length = own;
+        opened.get(Terminal).notes.length = 0;
+        return Promise.resolve();
+      },
+    });
+  };
+}
+
+async function closeAll(applications: Applications): Promise<void> {
+  const open = [...applications.values()];
+  applications.clear();
+  for (const application of open) await application.close();
+}
+
 async function serve(socket: Socket): Promise<void> {
   const lines = createInterface({ input: socket })[Symbol.asyncIterator]();
   const first = (await lines.next()).value as string;
   const start = JSON.parse(first) as Start;
   const { env, nowMs, command } = start;
+  if (env === undefined) {
+    for (const applications of kept.values()) await closeAll(applications);
+    kept.clear();
+    socket.end();
+    return;
+  }
   if (command) {
     // One after the other, also because they share the output streams.
     const result = await withEnvironment(env, async () => {
-      const commands = await commandsOf(start);
-      const store = { product: PRODUCT, plans: PLANS };
-      return runCommand(command, { ...store, commands, loadRoot: () => rootOf(start) });
+      const applications = applicationsOf(start);
+      const store = { product: PRODUCT, plans: PLANS, commands: await commandsOf(start) };
+      const open = keepIn(applications);
+      const result = await runCommand(command, { ...store, loadRoot: () => rootOf(start), open });
+      if (result.code !== 0) await closeAll(applications);
+      return result;
     });
     send(socket, result);
     socket.end();
@@ -138,7 +202,7 @@ async function runJob(app: INestApplication, job: string): Promise<object> {
 }
 
 /** Runs a command as in a process of its own. */
-async function runCommand(args: string[], project: Project): Promise<object> {
+async function runCommand(args: string[], project: Project): Promise<{ code: number }> {
   const streams = { stdout: process.stdout, stderr: process.stderr };
   const printed = { stdout: '', stderr: '' };
   for (const [name, stream] of Object.entries(streams)) {
