@@ -4,21 +4,52 @@ import { type Clock, MINUTE_MS } from '../config/clock.js';
 const MAX_PAUSE_MS = 60 * MINUTE_MS;
 
 /**
- * Runs work that is repeated in the background, and logs its failure.
- *
- * @param what the work, such as `Deleting old usage`
- * @returns what the work returns, undefined if it fails
+ * Logs the failures of work that is repeated in the background: the first one, then at most one per
+ * minute, and the success after a logged one. Otherwise an outage of the database fills the log.
  */
-export async function runRepeated<Result>(
-  logger: Logger,
-  what: string,
-  work: () => Promise<Result>,
-): Promise<Result | undefined> {
-  try {
-    return await work();
-  } catch (err) {
-    logger.warn({ msg: `${what} has failed`, err });
-    return undefined;
+export class RepeatedWork {
+  /** Since the last success. */
+  private failures = 0;
+  private loggedAtMs = -Infinity;
+  /** Whether the log has one of these failures. */
+  private isReported = false;
+
+  /** @param what the work, such as `Deleting old usage` */
+  constructor(
+    private readonly logger: Logger,
+    private readonly clock: Clock,
+    private readonly what: string,
+  ) {}
+
+  /** Returns what the work returns, or undefined if it fails. */
+  async run<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+    try {
+      const result = await work();
+      this.succeeded();
+      return result;
+    } catch (error) {
+      this.failed(error);
+      return undefined;
+    }
+  }
+
+  private failed(error: unknown): void {
+    this.failures++;
+    const nowMs = this.clock.monotonicMs();
+    if (nowMs - this.loggedAtMs < MINUTE_MS) return;
+    this.loggedAtMs = nowMs;
+    this.isReported = true;
+    const count = this.failures > 1 ? ` ${this.failures} times` : '';
+    this.logger.warn({ msg: `${this.what} has failed${count}`, err: error });
+  }
+
+  private succeeded(): void {
+    if (this.isReported) {
+      const times = this.failures === 1 ? 'failure' : 'failures';
+      this.logger.log(`${this.what} succeeds again, after ${this.failures} ${times}`);
+    }
+    this.failures = 0;
+    this.isReported = false;
   }
 }
 
@@ -44,7 +75,7 @@ export class IdlePause {
     return this.clock.monotonicMs() >= this.endsAtMs;
   }
 
-  /** Begins the pause after a run. A failed one had nothing to do. */
+  /** Begins the pause after a run. */
   begin(hadNothingToDo: boolean): void {
     this.pauseMs = hadNothingToDo ? Math.min(2 * this.pauseMs, this.longestMs) : this.shortestMs;
     // A timer can fire a little early.

@@ -8,7 +8,7 @@ import {
 } from '@nestjs/common';
 import { Clock, MINUTE_MS, SECOND_MS } from '../config/clock.js';
 import { DatabaseLocation } from '../database/database-location.js';
-import { IdlePause, runRepeated } from '../database/repeated-work.js';
+import { IdlePause, RepeatedWork } from '../database/repeated-work.js';
 import { type EventHandler, Events } from './events.js';
 import { type ClaimedEvent, EventsRepository } from './events.repository.js';
 
@@ -57,14 +57,14 @@ export class EventDelivery implements OnApplicationBootstrap, OnModuleDestroy {
   /** Runs the due events of a handler, one after another, until the service stops. */
   private async deliverTo(handler: EventHandler): Promise<void> {
     const { signal } = this.stopping;
-    const what = `Delivering events to ${handler.id}`;
+    const work = new RepeatedWork(this.logger, this.clock, `Delivering events to ${handler.id}`);
     const pause = new IdlePause(this.clock, TICK_MS, MAX_IDLE_PAUSE_MS);
     let hadEvent: boolean | undefined = false;
     while (!signal.aborted) {
       // Before the claim, because it does not see what is committed meanwhile.
       const isPublished = this.events.committed.delete(handler.id);
       if (hadEvent || isPublished || pause.isOver) {
-        hadEvent = await runRepeated(this.logger, what, () => this.handleNext(handler));
+        hadEvent = await work.run(() => this.handleNext(handler));
         pause.begin(hadEvent === false);
       }
       if (hadEvent) continue;

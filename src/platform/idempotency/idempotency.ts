@@ -6,7 +6,7 @@ import { Clock, DAY_MS } from '../config/clock.js';
 import { ServiceError } from '../errors/service-error.js';
 import { parseExact } from '../http/body/parse-json.js';
 import { jsonText } from '../http/response/json-text.js';
-import { IdlePause, runRepeated } from '../database/repeated-work.js';
+import { IdlePause, RepeatedWork } from '../database/repeated-work.js';
 import type { IdempotencyKey } from './idempotency-key.guard.js';
 import { IdempotencyRepository } from './idempotency.repository.js';
 
@@ -34,7 +34,7 @@ interface IdempotentRequest {
 /** Executes a request once, however often it is sent with the same idempotency key. */
 @Injectable()
 export class Idempotency {
-  private readonly logger = new Logger(Idempotency.name);
+  private readonly cleanup: RepeatedWork;
   private readonly pause: IdlePause;
 
   constructor(
@@ -42,6 +42,8 @@ export class Idempotency {
     private readonly manager: EntityManager,
     private readonly clock: Clock,
   ) {
+    const logger = new Logger(Idempotency.name);
+    this.cleanup = new RepeatedWork(logger, clock, 'Deleting expired idempotency keys');
     this.pause = new IdlePause(clock, CLEANUP_INTERVAL_MS);
   }
 
@@ -86,8 +88,7 @@ export class Idempotency {
   /** Runs on every replica. SKIP LOCKED divides the rows. */
   async deleteExpired(): Promise<void> {
     const remove = () => this.repository.deleteExpired(this.clock.now(), BATCH_SIZE);
-    const what = 'Deleting expired idempotency keys';
-    this.pause.begin(!(await runRepeated(this.logger, what, remove)));
+    this.pause.begin((await this.cleanup.run(remove)) === false);
   }
 
   @Interval(CLEANUP_INTERVAL_MS)

@@ -1,4 +1,35 @@
-import { IdlePause } from '../../../src/platform/database/repeated-work.js';
+import type { Logger } from '@nestjs/common';
+import { IdlePause, RepeatedWork } from '../../../src/platform/database/repeated-work.js';
+
+test('failures are logged once per minute, and the success after them', async () => {
+  let nowMs = 5;
+  const lines: string[] = [];
+  const logger = {
+    warn: ({ msg, err }: { msg: string; err: Error }) => lines.push(`warn ${msg}: ${err.message}`),
+    log: (line: string) => lines.push(`log ${line}`),
+  };
+  const clock = { now: () => 0, monotonicMs: () => nowMs };
+  const work = new RepeatedWork(logger as unknown as Logger, clock, 'Counting');
+  const run = async (atMs: number, failure?: string) => {
+    nowMs = atMs;
+    const task = () => (failure ? Promise.reject(new Error(failure)) : Promise.resolve(1));
+    expect(await work.run(task)).toBe(failure ? undefined : 1);
+    return lines.splice(0);
+  };
+  expect(await run(5)).toEqual([]);
+  expect(await run(10, 'a')).toEqual(['warn Counting has failed: a']);
+  expect(await run(20, 'b')).toEqual([]);
+  expect(await run(60_009, 'c')).toEqual([]);
+  expect(await run(60_010, 'd')).toEqual(['warn Counting has failed 4 times: d']);
+  expect(await run(60_020, 'e')).toEqual([]);
+  expect(await run(60_030)).toEqual(['log Counting succeeds again, after 5 failures']);
+  expect(await run(60_040)).toEqual([]);
+  // Work that fails now and then does not fill the log.
+  expect(await run(60_050, 'f')).toEqual([]);
+  expect(await run(60_060)).toEqual([]);
+  expect(await run(120_010, 'g')).toEqual(['warn Counting has failed: g']);
+  expect(await run(120_020)).toEqual(['log Counting succeeds again, after 1 failure']);
+});
 
 test('the pause of work with nothing to do doubles up to an hour, and is short after other work', () => {
   let nowMs = 0;

@@ -3,7 +3,7 @@ import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { Clock, DAY_MS, MINUTE_MS } from '../../config/clock.js';
 import type { KeyState } from '../../http/request/caller.js';
-import { IdlePause, runRepeated } from '../../database/repeated-work.js';
+import { IdlePause, RepeatedWork } from '../../database/repeated-work.js';
 import { type KeyUse, KeyUsageRepository, type UsageCount } from './key-usage.repository.js';
 
 /** Counts and last uses are also saved at the shutdown. `kill -9` loses those since the last save. */
@@ -19,7 +19,9 @@ const KEPT_DAYS = 400;
  */
 @Injectable()
 export class KeyUsage implements OnApplicationShutdown {
-  private readonly logger = new Logger(KeyUsage.name);
+  private readonly savingCounts: RepeatedWork;
+  private readonly savingUses: RepeatedWork;
+  private readonly deletingOld: RepeatedWork;
   private readonly pause: IdlePause;
   /** The counts of today. */
   private current = { day: 0, counter: '', counts: new Map<bigint, UsageCount>() };
@@ -35,6 +37,10 @@ export class KeyUsage implements OnApplicationShutdown {
     private readonly repository: KeyUsageRepository,
     private readonly clock: Clock,
   ) {
+    const logger = new Logger(KeyUsage.name);
+    this.savingCounts = new RepeatedWork(logger, clock, 'Storing the usage of API keys');
+    this.savingUses = new RepeatedWork(logger, clock, 'Storing the last use of API keys');
+    this.deletingOld = new RepeatedWork(logger, clock, 'Deleting old usage');
     this.pause = new IdlePause(clock, MINUTE_MS);
   }
 
@@ -67,8 +73,8 @@ export class KeyUsage implements OnApplicationShutdown {
   save(): Promise<unknown> {
     const run = () =>
       Promise.all([
-        this.inBatches('usage', this.changed, (batch) => this.saveCounts(batch)),
-        this.inBatches('last use', this.uses, (batch) => this.saveUses(batch)),
+        inBatches(this.savingCounts, this.changed, (batch) => this.saveCounts(batch)),
+        inBatches(this.savingUses, this.uses, (batch) => this.saveUses(batch)),
       ]);
     return (this.lastRun = this.lastRun.then(run));
   }
@@ -81,8 +87,7 @@ export class KeyUsage implements OnApplicationShutdown {
   /** Runs on every replica. SKIP LOCKED divides the rows. */
   async deleteOld(): Promise<void> {
     const remove = () => this.repository.deleteBefore(this.today() - KEPT_DAYS, BATCH_SIZE);
-    const hasDeleted = await runRepeated(this.logger, 'Deleting old usage', remove);
-    this.pause.begin(!hasDeleted);
+    this.pause.begin((await this.deletingOld.run(remove)) === false);
   }
 
   @Interval(MINUTE_MS)
@@ -107,20 +112,21 @@ export class KeyUsage implements OnApplicationShutdown {
       if (this.uses.get(id) === atMs && !locked.has(id)) this.uses.delete(id);
   }
 
-  /** Stores items until a batch fails. */
-  private async inBatches<Item>(
-    what: string,
-    items: Iterable<Item>,
-    store: (batch: Item[]) => Promise<void>,
-  ): Promise<void> {
-    const all = [...items];
-    await runRepeated(this.logger, `Storing the ${what} of API keys`, async () => {
-      for (let start = 0; start < all.length; start += BATCH_SIZE)
-        await store(all.slice(start, start + BATCH_SIZE));
-    });
-  }
-
   private today(): number {
     return Math.floor(this.clock.now() / DAY_MS);
   }
+}
+
+/** Stores items until a batch fails. */
+async function inBatches<Item>(
+  work: RepeatedWork,
+  items: Iterable<Item>,
+  store: (batch: Item[]) => Promise<void>,
+): Promise<void> {
+  const all = [...items];
+  if (all.length === 0) return;
+  await work.run(async () => {
+    for (let start = 0; start < all.length; start += BATCH_SIZE)
+      await store(all.slice(start, start + BATCH_SIZE));
+  });
 }

@@ -14,7 +14,7 @@ export function csvText(
   rows: readonly Readonly<Record<string, unknown>>[],
 ): AsyncIterable<string> {
   const lines = [names, ...rows.map((row) => names.map((name) => cell(row[name])))];
-  return Readable.from(lines.map((cells) => csvRecord(cells)));
+  return Readable.from(lines.map((cells) => csvRecord(cells, ',', '\r\n')));
 }
 
 function cell(value: unknown): string | null {

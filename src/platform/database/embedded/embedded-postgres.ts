@@ -80,6 +80,15 @@ const REMEDIES: readonly [failure: RegExp, remedy: string][] = [
     /could not (?:fork|execute command|start server)|EAGAIN/,
     'raise the limits of processes and memory',
   ],
+  [
+    /look up (?:effective|local) user id|user does not exist/i,
+    'add an entry for the user of this process to /etc/passwd',
+  ],
+  // Its message is that of a full disk.
+  [
+    /shared memory segment/,
+    'raise the limits of shared memory (sysctl kernel.shmmni, kernel.shmall)',
+  ],
   // A program is missing, damaged or for another system, or lacks a library.
   [
     /spawn .* E(?:NOENT|ACCES)|Error relocating|GLIBC_|needed by initdb|created no cluster/,

@@ -96,6 +96,9 @@ test('nothing is lost or counted twice while the database is away, and if the re
   await service.advance(MINUTE_MS);
   await send(service, key, 1);
   await service.close();
+  expect(service.output()).toMatch(
+    /Storing the usage of API keys succeeds again, after \d+ failures/,
+  );
   expect(await usage(keyId)).toEqual([on(TODAY, 6)]);
 });
 

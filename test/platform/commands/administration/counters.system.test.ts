@@ -80,7 +80,7 @@ describeWithRedis('with REDIS_URL', () => {
     expect(stdout.split('\n')[1]).toMatch(
       /^Municipal animal shelte… +enterprise +3 of 5 +3 of 100$/,
     );
-    const csv = (await cli.run('owners', 'usage', '--csv')).stdout.split('\n');
+    const csv = (await cli.run('owners', 'usage', '--csv')).stdout.split('\r\n');
     const columns = 'minuteUsed,minuteLimit,minuteResetsAt,dayUsed,dayLimit,dayResetsAt';
     expect(csv[0]).toBe(`owner,plan,${columns}`);
     expect(csv[1]).toMatch(

@@ -241,7 +241,7 @@ describe('the embedded server of an ordinary user (needs root on Linux)', () => 
     [
       'shared memory',
       ['unshare', '--ipc', 'sh', '-c', 'sysctl -qw kernel.shmmni=0; exec "$@"', 'sh'],
-      /shared memory segment/,
+      /raise the limits of shared memory/,
     ],
   ])('one line names a limit that is too low: %s', async (_limit, command, reason) => {
     const dataDir = join(makeFolder(), '.data');

@@ -262,7 +262,7 @@ ofLinux('starting the embedded database (Linux only)', () => {
     const rejected = await new EmbeddedUser(join(dataDir, 'new'), 'service', {
       uid: 61_234,
     }).rejected();
-    expect(rejected).toContain('user does not exist');
+    expect(rejected).toContain('add an entry for the user of this process to /etc/passwd');
   });
 
   test.each([
