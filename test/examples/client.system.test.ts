@@ -125,10 +125,13 @@ test('the proxy of the page for clients passes the list, and nothing else', asyn
   await once(proxy.stdout, 'data');
   const call = (path: string, init?: RequestInit) =>
     fetch(`http://127.0.0.1:${proxyPort}${path}`, init);
-  const page = await call('/any/path?limit=2');
+  const page = await call('/pets?limit=2');
   expect(await page.json()).toEqual((await store.api.get('/v1/pets?limit=2')).json);
   expect(page.headers.get('Link')).toMatch(/rel="next"/);
-  expect(await call('/?limit=0')).toHaveProperty('status', 400);
-  expect(await call('/v1/pets', { method: 'POST', body: '{}' })).toHaveProperty('status', 200);
+  const headers = { 'If-None-Match': String(page.headers.get('ETag')) };
+  expect(await call('/pets?limit=2', { headers })).toHaveProperty('status', 304);
+  expect(await call('/pets?limit=0')).toHaveProperty('status', 400);
+  expect(await call('/pets/1')).toHaveProperty('status', 404);
+  expect(await call('/pets', { method: 'POST', body: '{}' })).toHaveProperty('status', 404);
   proxy.kill();
 });
