@@ -70,6 +70,10 @@ const REMEDIES: readonly [failure: RegExp, remedy: string][] = [
     /files are incompatible with server|initialized by PostgreSQL version/,
     'another release of this service made it, and your data is unchanged: run that release, and copy the data to a server with `db copy-embedded` of that release',
   ],
+  [
+    /cannot be run as root/,
+    "run `chown -R` on its folder postgres, to the user who owned it: `cp -a` keeps a file's owner",
+  ],
   [/has invalid permissions/, 'run `chmod 700` on its folder postgres'],
   [
     /(?:spawn|chown).* EPERM|EPERM.*chown/,

@@ -233,7 +233,7 @@ ofLinux('starting the embedded database (Linux only)', () => {
     },
   );
 
-  test.each<[title: string, change: (cluster: string) => void, remedy: string]>([
+  test.each<readonly [title: string, change: (cluster: string) => void, remedy: string]>([
     [
       'of an earlier version of PostgreSQL',
       (cluster) => fs.writeFileSync(join(cluster, 'PG_VERSION'), '17\n'),
@@ -244,6 +244,15 @@ ofLinux('starting the embedded database (Linux only)', () => {
       (cluster) => fs.chmodSync(cluster, 0o770),
       'run `chmod 700` on its folder postgres',
     ],
+    ...(asRoot
+      ? [
+          [
+            'that root has copied for itself',
+            (cluster: string) => void execFileSync('chown', ['-R', 'root:root', cluster]),
+            'run `chown -R` on its folder postgres',
+          ] as const,
+        ]
+      : []),
     [
       'with a broken configuration',
       (cluster) => fs.appendFileSync(join(cluster, 'postgresql.conf'), 'nonsense = 1\n'),
