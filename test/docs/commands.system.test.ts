@@ -349,6 +349,21 @@ async function namesOf(client: ApiClient): Promise<string[] | number> {
       await other.shell.run(server.restoreToNew, code, PASSWORDS);
       services.push(await other.startReplica());
       expect(await namesOf(new ApiClient(services[1]!, key))).toEqual(['Before']);
+
+      // The dump of a server with another role.
+      await stopServices();
+      const foreign = join(dumps, 'foreign.dump');
+      const reassign = `psql --dbname=pets --command='CREATE ROLE shop' --command='REASSIGN OWNED BY pets_owner TO shop'`;
+      const dumpForeign = `${reassign} && pg_dump --format=custom --file=${foreign} pets`;
+      await shell.run('foreign dump', `(export PGUSER=postgres; ${dumpForeign})`);
+      await other.shell.run('dropdb', 'dropdb --force pets');
+      const [, options = ''] = /`(--no-owner [^`]+)`/.exec(OPERATIONS) ?? [];
+      const lines = server.restoreToNew.code.replace('DUMP', `${options} ${foreign}`);
+      await other.shell.run(server.restoreToNew, lines, PASSWORDS);
+      const [, roles = ''] = /^(psql .*roles\.sql)$/m.exec(lines) ?? [];
+      await other.shell.run('roles.sql', roles);
+      services.push(await other.startReplica());
+      expect(await namesOf(new ApiClient(services.at(-1)!, key))).toEqual(['Before']);
     } finally {
       await endShells();
       await stopServices();
