@@ -57,13 +57,14 @@ export function explainFailure(
   const isLost = isConnectionLost(error);
   let reason = REASONS[code] ?? 'The database has failed.';
   if (isLost) reason = 'The connection to the database was lost.';
-  if (error instanceof ConnectionFailedError) reason = `${message.replace(/\.$/, '')}.`;
+  const isRejected = error instanceof ConnectionFailedError && !isEmbedded;
+  if (isRejected) reason = effect ? `${message.replace(/\.$/, '')}.` : message;
   if (isLost && isEmbedded) reason = 'The embedded database was stopped or has failed.';
   const isShown = !reason.includes(message) && !(isLost && isEmbedded) && reason !== LOCKED;
   const detail = isShown ? ` (${describeCause(error)})` : '';
   let outcome = effect ? ` Nothing was ${effect}.` : '';
   if (effect && isCommitSent && isLost) {
     outcome = ` It is not known whether all was ${effect}, or nothing: \`${command} audit list\` shows the change if it was stored.`;
-  } else if (reason === LOCKED || isLost) outcome += AGAIN;
+  } else if (reason === LOCKED || (isLost && !isRejected)) outcome += AGAIN;
   return new Error(`${reason}${outcome}${detail}`, { cause: error });
 }

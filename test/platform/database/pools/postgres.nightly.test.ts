@@ -243,7 +243,9 @@ interface Health {
   test('without the schema › the start and db migrate exit with 1 and one line', async () => {
     const error = 'cannot execute CREATE TABLE in a read-only transaction';
     const cli = new Cli({ DATABASE_URL: empty });
-    expect(await cli.failure(1, 'db', 'migrate')).toBe(`25006: ${error}`);
+    expect(await cli.failure(1, 'db', 'migrate')).toBe(
+      `The database is read-only. (25006: ${error})`,
+    );
     const service = spawnBuiltService({ DATABASE_URL: empty });
     expect(await once(service.process, 'close')).toEqual([1, null]);
     expect(service.output()).toBe(`DATABASE_URL: ${error}\n`);
