@@ -155,8 +155,12 @@ test('a commit that the server rejects: nothing was added or changed, and no fil
   await database.query(`
     CREATE FUNCTION reject() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       RAISE EXCEPTION USING ERRCODE = '53100', MESSAGE = 'No space left on device'; END $$;
-    CREATE CONSTRAINT TRIGGER reject AFTER INSERT ON operator_actions DEFERRABLE INITIALLY DEFERRED
-      FOR EACH ROW EXECUTE FUNCTION reject()`);
+    CREATE CONSTRAINT TRIGGER reject AFTER INSERT ON operator_actions DEFERRABLE
+      FOR EACH ROW EXECUTE FUNCTION reject();
+    -- The commands make all constraints immediate.
+    CREATE FUNCTION defer() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      SET CONSTRAINTS reject DEFERRED; RETURN NEW; END $$;
+    CREATE TRIGGER defer BEFORE INSERT ON operator_actions FOR EACH ROW EXECUTE FUNCTION defer()`);
   try {
     for (const [command, effect, file] of COMMANDS) {
       expect(await failureOf(command, file, ...(FILE_OPTIONS[command] ?? []))).toBe(
@@ -165,7 +169,7 @@ test('a commit that the server rejects: nothing was added or changed, and no fil
       expect(readdirSync(folder)).toEqual(['disk', 'import.csv', 'update.csv']);
     }
   } finally {
-    await database.query('DROP FUNCTION reject CASCADE');
+    await database.query('DROP FUNCTION reject, defer CASCADE');
   }
 });
 
