@@ -9,7 +9,7 @@ const PATIENT = {
   DATABASE_LOCK_TIMEOUT_SECONDS: '20',
   DATABASE_POOL_WAIT_SECONDS: '20',
 };
-const store = useStore({ env: { DATABASE_POOL_SIZE: '3', ...PATIENT }, features: 'database' });
+const store = useStore({ env: { ...PATIENT, DATABASE_POOL_SIZE: '3' }, features: 'database' });
 
 test('a migration that changes columns causes no 5xx, in any use of the database', async () => {
   const ids = await createItems(store.database, 20);
