@@ -67,7 +67,7 @@ describeWithRedis('with REDIS_URL', () => {
   });
 
   test('owners usage › lists all owners, the most used in the day first, in 80 columns', async () => {
-    await database.empty('api_keys', 'owners');
+    await database.query('DELETE FROM api_keys; DELETE FROM owners');
     const keys = [];
     for (const name of ['a', 'Municipal animal shelter, north', 'c'])
       keys.push((await issue(cli, name, '5')).key);
@@ -87,7 +87,7 @@ describeWithRedis('with REDIS_URL', () => {
       /^"Municipal animal shelter, north",enterprise,3,5,[\d-]{10}T.*Z,3,100,[\d-]{10}T.*Z$/,
     );
     expect(csv.slice(3)).toEqual(['a,enterprise,0,5,,0,100,', '']);
-    await database.empty('api_keys', 'owners');
+    await database.query('DELETE FROM api_keys; DELETE FROM owners');
     expect(await cli.json('owners', 'usage')).toEqual([]);
   });
 
