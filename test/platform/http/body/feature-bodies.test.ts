@@ -123,7 +123,7 @@ describe('a route with @BodyLimit()', () => {
       '',
       400,
       'invalid_request',
-      'rows.9999.size must be an integer',
+      'rows.9999.size: size must be an integer',
       { rows: [...rowsOf(9_999).rows, { ...ROW, size: 'a' }] },
     ],
   ])(
