@@ -1,18 +1,16 @@
-import { Clock } from '../../../src/platform/config/clock.js';
-import features from '../../harness/features/events.js';
 import { useDatabase } from '../../harness/database/database.js';
 import { createOwner } from '../../harness/database/factories.js';
 import { Relay } from '../../harness/database/relay.js';
 import { ApiClient } from '../../harness/http/client.js';
 import { until } from '../../harness/run/until.js';
-import { startTestingApp } from '../../harness/service/testing-app.js';
+import { featureFile } from '../../harness/http/store.js';
+import { startService, type TestService } from '../../harness/service/service.js';
 
 /** An event of another replica waits for at most this time. */
 const LONGEST_PAUSE_MS = 5_000;
 
 const database = useDatabase();
-let nowMs = 0;
-const clock: Clock = { now: () => Date.now(), monotonicMs: () => nowMs };
+let service: TestService;
 let relay: Relay;
 let api: ApiClient;
 
@@ -23,12 +21,11 @@ beforeAll(async () => {
   );
   const { key } = await createOwner(database);
   relay = await Relay.open(database.url);
-  const { url } = await startTestingApp({
+  service = await startService({
     database: { ...database, url: relay.url },
-    features,
-    override: (module) => module.overrideProvider(Clock).useValue(clock),
+    features: featureFile('events'),
   });
-  api = new ApiClient({ url }, key);
+  api = new ApiClient(service, key);
 });
 
 /** How often a handler that has no event has looked for one. */
@@ -52,8 +49,8 @@ test('a handler looks for events of its own process at once, and of others after
   expect(claims()).toBe(1);
   for (let count = 2; count < 6; count++) {
     // More than once, because a pause begins after its claim has ended.
-    await until(() => {
-      nowMs += LONGEST_PAUSE_MS;
+    await until(async () => {
+      await service.advance(LONGEST_PAUSE_MS);
       return claims() >= count;
     });
   }
@@ -61,7 +58,7 @@ test('a handler looks for events of its own process at once, and of others after
     `INSERT INTO outbox_events (event, handler, payload) VALUES ('', 'OrderHandlers.delay', '{"id":"order-4"}')`,
   );
   await until(async () => {
-    nowMs += LONGEST_PAUSE_MS;
+    await service.advance(LONGEST_PAUSE_MS);
     return (await rows('handled', 'order-4')).length > 0;
   });
 });
