@@ -39,12 +39,13 @@ if (!hasTerminal)
       await send({ url }, '/health/live');
       await send({ url }, '/v1/pets?limit=1', { headers: { Authorization: `Bearer ${key}` } });
       await send({ url }, '/v1/pets/1%0AINFO%1B%5B31m');
+      const body = JSON.stringify(newAnimal());
       const create = { 'Idempotency-Key': 'a', 'Content-Type': 'application/json' };
       for (let count = 0; count < 2; count++) {
         await send({ url }, '/v1/pets', {
           method: 'POST',
           headers: { Authorization: `Bearer ${key}`, ...create },
-          body: JSON.stringify(newAnimal()),
+          body,
         });
       }
     }

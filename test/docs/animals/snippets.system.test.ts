@@ -190,6 +190,8 @@ describe('with a store, the snippet', () => {
   });
 
   test.each(inEachLanguage)('that adds an animal once prints it: %s', async (program) => {
+    // A property of an animal can be unique.
+    await store.database.query('DELETE FROM pets');
     expect(await result(fileOf(program, 'once'))).toMatch(/Frank/);
     const [stored] = await store.database.query(
       `SELECT count(*)::int AS keys FROM idempotency_keys`,

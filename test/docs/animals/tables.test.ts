@@ -1,4 +1,4 @@
-import { PET_NOT_FOUND } from '../../../src/pets/pets.errors.js';
+import * as errorsOfPets from '../../../src/pets/pets.errors.js';
 import { ERRORS } from '../../../src/platform/errors/catalogue.js';
 import { Description } from '../../harness/http/description.js';
 import { useStore } from '../../harness/http/store.js';
@@ -13,7 +13,11 @@ import { Cli } from '../../harness/processes/command.js';
 
 const STATUS_OF: Record<string, number> = {
   ...Object.fromEntries(Object.entries(ERRORS).map(([code, { status }]) => [code, status])),
-  [PET_NOT_FOUND.code]: PET_NOT_FOUND.status,
+  ...Object.fromEntries(
+    Object.values(errorsOfPets).flatMap((error) =>
+      'code' in error ? [[error.code, error.status]] : [],
+    ),
+  ),
 };
 
 const store = useStore({ app: true });
