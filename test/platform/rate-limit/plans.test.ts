@@ -137,23 +137,19 @@ describe('the plans of a store', () => {
   @Module({ imports: [AdministrationModule] })
   class KeysModule {}
 
-  const apps: INestApplication[] = [];
-  // All of them together would need more connections than the server allows.
-  afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
+  let app: INestApplication;
+  let url: string;
+  beforeAll(async () => {
+    ({ app, url } = await startTestingApp({ database, plans, features: [KeysModule] }));
+  });
 
-  async function startStore() {
-    const { app, url } = await startTestingApp({ database, plans, features: [KeysModule] });
-    apps.push(app);
-    const ask = (key: string) =>
-      fetch(`${url}/v1/none`, { headers: { Authorization: `Bearer ${key}` } });
-    return { app, url, ask };
-  }
+  const ask = (key: string) =>
+    fetch(`${url}/v1/none`, { headers: { Authorization: `Bearer ${key}` } });
 
   it.each([
     ['gold', null, 7],
     ['partner', 3, 3],
   ])('limit its owners, and are in the description: %s', async (plan, limit, expected) => {
-    const { app, url, ask } = await startStore();
     const { key } = await app.get(KeyAdministration).issue(plan, custom(plan, limit));
     expect((await ask(key)).headers.get('x-ratelimit-limit')).toBe(String(expected));
     const { info } = (await (await fetch(`${url}/openapi.json`)).json()) as OpenAPIObject;
@@ -167,7 +163,6 @@ describe('the plans of a store', () => {
     ['lacks a limit', custom('partner', 1, null), 'lacks its limits'],
     ['has limits of its own', custom('gold', 1), 'The limits of the plan "gold" are fixed.'],
   ])('no owner gets one that %s', async (_name, plan, message) => {
-    const { app } = await startStore();
     const owner = app.get(OwnerAdministration);
     const keys = app.get(KeyAdministration);
     await expect(keys.issue('New', plan)).rejects.toThrow(message);
@@ -176,7 +171,6 @@ describe('the plans of a store', () => {
   });
 
   it('that are removed: 503 for their owners without a query for each request, until an operator has changed the plan', async () => {
-    const { app, ask } = await startStore();
     const { key } = await createOwner(database, { name: 'Silver', plan: 'silver' });
     expect((await ask(key)).status).toBe(503);
     const { statistics } = app.get(KeyCache, { strict: false });

@@ -1,5 +1,3 @@
-import { Controller, Module } from '@nestjs/common';
-import { BodyLimit } from '#platform';
 import { exampleOf } from '../../../harness/features/examples.js';
 import { ApiClient, type ApiResponse } from '../../../harness/http/client.js';
 import { expectError } from '../../../harness/http/error-response.js';
@@ -7,7 +5,6 @@ import { RawConnection, requestHead } from '../../../harness/http/raw-connection
 import { useStore } from '../../../harness/http/store.js';
 import { untilMetric } from '../../../harness/service/metrics.js';
 import { startService } from '../../../harness/service/service.js';
-import { startTestingApp } from '../../../harness/service/testing-app.js';
 
 const MEBIBYTE = 1_048_576;
 const MULTIPART = 'Content-Type: multipart/form-data; boundary=b';
@@ -169,24 +166,6 @@ describe('a route with @BodyLimit()', () => {
     const connection = await RawConnection.open(store.service, head + ' '.repeat(900_000));
     await untilMetric(store.service, 'arriving_body_bytes', (bytes) => bytes >= 900_000);
     connection.close();
-  });
-
-  it.each([
-    ['MAX_UPLOAD_MEBIBYTES', 2_000_000, 1],
-    ['MAX_ARRIVING_MEBIBYTES', 2_000_000, 1],
-    ['values', 10, 11],
-    ['values', NaN, 1],
-  ])('the start rejects a limit that the service cannot keep: %s', async (name, bytes, values) => {
-    @BodyLimit({ bytes, values })
-    @Controller('imports')
-    class LargeController {}
-    @Module({ controllers: [LargeController] })
-    class LargeModule {}
-    const env = name === 'values' ? {} : { [name]: '1' };
-    const start = startTestingApp({ database: store.database, features: [LargeModule], env });
-    await expect(start).rejects.toThrow(
-      /^LargeController: @BodyLimit\(\) accepts at most \d+ bytes .*$/,
-    );
   });
 });
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Body, Controller, Module, Post } from '@nestjs/common';
-import { Public } from '#platform';
+import { BodyLimit, Public } from '#platform';
 import { OverloadMiddleware } from '../../../../src/platform/overload.middleware.js';
 import { useDatabase } from '../../../harness/database/database.js';
 import { createKey, createOwner } from '../../../harness/database/factories.js';
@@ -88,5 +88,26 @@ test.each([
   async (_title, status, path, key, type) => {
     const expected = { status, connection: 'keep-alive', parsedBytes: BODY.length };
     expect(await post(path, key, type)).toEqual(expected);
+  },
+);
+
+test.each([
+  ['MAX_UPLOAD_MEBIBYTES', 2_000_000, 1],
+  ['MAX_ARRIVING_MEBIBYTES', 2_000_000, 1],
+  ['values', 10, 11],
+  ['values', NaN, 1],
+])(
+  'the start rejects a @BodyLimit() that the service cannot keep: %s',
+  async (name, bytes, values) => {
+    @BodyLimit({ bytes, values })
+    @Controller('imports')
+    class LargeController {}
+    @Module({ controllers: [LargeController] })
+    class LargeModule {}
+    const env = name === 'values' ? {} : { [name]: '1' };
+    const start = startTestingApp({ database, features: [LargeModule], env });
+    await expect(start).rejects.toThrow(
+      /^LargeController: @BodyLimit\(\) accepts at most \d+ bytes .*$/,
+    );
   },
 );
