@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { PRODUCT } from '../../src/product.js';
 import { makeCluster, makeFolder } from '../harness/processes/embedded-user.js';
+import { NODE } from '../harness/processes/node.js';
 import { send } from '../harness/http/client.js';
 import { inheritedEnvironment, TEAM_MAIN } from '../harness/service/service.js';
 import { newAnimal } from '../harness/database/animals.js';
@@ -16,7 +17,7 @@ if (!hasTerminal)
   async () => {
     const dataDir = makeFolder();
     await makeCluster(dataDir);
-    const run = `exec '${process.execPath}' '${TEAM_MAIN}'`;
+    const run = `exec ${[...NODE, TEAM_MAIN].map((word) => `'${word}'`).join(' ')}`;
     const child = spawn('script', ['-qec', run, '/dev/null'], {
       stdio: ['pipe', 'pipe', 'inherit'],
       env: {

@@ -7,10 +7,10 @@ import { parseEnv } from 'node:util';
 import { load } from 'js-yaml';
 import { PRODUCT } from '../../src/product.js';
 import { Settings } from '../../src/platform/config/settings.js';
-import { createDatabase } from '../harness/database/database.js';
+import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
 import { ApiClient } from '../harness/http/client.js';
-import { startBuiltService } from '../harness/service/service.js';
+import { type BuiltService, startBuiltService } from '../harness/service/service.js';
 import { readComposeFile, readProjectFile } from '../harness/stack/compose-file.js';
 
 // The files' own tools check them in .ci/run. These tests compare them with the service.
@@ -120,18 +120,31 @@ const hasIpv6 = Object.values(networkInterfaces())
   .flat()
   .some((each) => each?.address === '::1');
 
+const database = useDatabase();
+const proxy = {
+  HTTP_PROXY: 'http://127.0.0.1:1',
+  http_proxy: 'http://127.0.0.1:1',
+  NODE_USE_ENV_PROXY: '1',
+};
+let service: BuiltService;
+/** Of the service, after a request. */
+let measured: string;
+
+beforeAll(async () => {
+  service = await startBuiltService({
+    ...proxy,
+    DATABASE_URL: database.url,
+    REDIS_URL: 'redis://127.0.0.1:1',
+    ...(hasIpv6 && { HOST: '::', METRICS_HOST: '::' }),
+  });
+  const { key } = await createOwner(database);
+  expect((await new ApiClient(service, key).get('/v1/items')).status).toBe(200);
+  measured = await service.metrics();
+});
+
 (hasIpv6 ? test : test.skip)(
   'on :: the service has IPv4 and IPv6, and the health check of the image ignores a proxy',
   async () => {
-    const database = await createDatabase();
-    const proxy = { HTTP_PROXY: 'http://127.0.0.1:1', http_proxy: 'http://127.0.0.1:1' };
-    const env = { ...proxy, NODE_USE_ENV_PROXY: '1' };
-    const service = await startBuiltService({
-      ...env,
-      DATABASE_URL: database.url,
-      HOST: '::',
-      METRICS_HOST: '::',
-    });
     const [{ metrics } = {}] = service.logs().filter(({ msg }) => msg === 'listening');
     const { port } = new URL(service.url);
     for (const host of ['127.0.0.1', '[::1]']) {
@@ -148,13 +161,12 @@ const hasIpv6 = Object.values(networkInterfaces())
     const [, ...args] = JSON.parse(command) as string[];
     const check = () =>
       new Promise((resolve) => {
-        const child = spawn(process.execPath, args, { env: { ...env, PORT: port } });
+        const child = spawn(process.execPath, args, { env: { ...proxy, PORT: port } });
         child.on('exit', resolve);
       });
     expect(await check()).toBe(0);
     await service.stop();
     expect(await check()).toBe(1);
-    await database.close();
   },
 );
 
@@ -183,16 +195,9 @@ test('deploy/haproxy.cfg sends a replica more requests than it admits, and waits
 
 test.each(['deploy/alerts.yml', 'deploy/grafana/dashboards/service.json'])(
   '%s uses metrics that a replica or deploy/postgres/backup.sh has, and each alert has its section of docs/runbook.md',
-  async (file) => {
-    const database = await createDatabase();
-    const env = { DATABASE_URL: database.url, REDIS_URL: 'redis://127.0.0.1:1' };
-    const service = await startBuiltService(env);
-    const { key } = await createOwner(database);
-    expect((await new ApiClient(service, key).get('/v1/items')).status).toBe(200);
+  (file) => {
     const written = readProjectFile('deploy/postgres/backup.sh').match(/(?<=gauge\(")\w+/g) ?? [];
-    const metrics = [await service.metrics(), ...written.map((name) => `# TYPE ${name} `)].join();
-    await service.stop();
-    await database.close();
+    const metrics = [measured, ...written.map((name) => `# TYPE ${name} `)].join();
     const names = readProjectFile(file).match(
       RegExp(`\\b(?:${PRODUCT.metricsPrefix}|(?:http_server|db_client|nodejs|process)_)\\w+`, 'g'),
     );

@@ -4,6 +4,7 @@ import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { NODE } from './node.js';
 import { closeBeforeDatabases } from '../database/database.js';
 import { connectToHost } from '../service/hosted-application.js';
 import { type Environment, inheritedEnvironment, PATIENT } from '../service/service.js';
@@ -78,7 +79,8 @@ export class Cli {
 
   /** Starts a command in a process of its own. */
   start(...args: string[]): ChildProcessByStdio<null, Readable, Readable> {
-    return spawn(process.execPath, [this.program, ...args], {
+    const [node, ...options] = NODE;
+    return spawn(node, [...options, this.program, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...inheritedEnvironment(), ...PATIENT, ...this.env },
     });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Client } from 'pg';
 import { until } from '../run/until.js';
+import { NODE } from './node.js';
 import { PACKAGES } from '../run/packages.js';
 
 const DIST = join(__dirname, '../../../reports/product/src');
@@ -44,7 +45,7 @@ export class EmbeddedUser {
     use: 'service' | 'command',
     { dist = DIST, cwd, uid, command = [], environment }: UserOptions = {},
   ) {
-    const [program, ...args] = [...command, process.execPath, PROGRAM, dist, dataDir, use];
+    const [program, ...args] = [...command, ...NODE, PROGRAM, dist, dataDir, use];
     this.process = spawn(program, args, {
       stdio: ['ignore', 'pipe', 'inherit'],
       ...(cwd === undefined ? {} : { cwd }),

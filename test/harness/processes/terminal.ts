@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { HANG_LIMIT_MS } from '../run/until.js';
 import { inheritedEnvironment, PATIENT } from '../service/service.js';
 import type { Cli } from './command.js';
+import { NODE } from './node.js';
 
 interface TerminalResult {
   code: number | null;
@@ -28,7 +29,7 @@ export async function runInTerminal(
   const folder = mkdtempSync(join(tmpdir(), 'terminal-'));
   try {
     const output = join(folder, 'stdout');
-    const command = [process.execPath, cli.program, ...args].map((word) => `'${word}'`).join(' ');
+    const command = [...NODE, cli.program, ...args].map((word) => `'${word}'`).join(' ');
     const child = spawn('script', ['-qec', `${command} >'${output}'`, '/dev/null'], {
       // Outlives no test.
       timeout: HANG_LIMIT_MS,

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { NODE } from '../processes/node.js';
 import { closeBeforeDatabases, createDatabase, type TestDatabase } from '../database/database.js';
 import { expectNothingHeld, scrape } from './metrics.js';
 import { HostedApplication } from './hosted-application.js';
@@ -153,7 +154,7 @@ export const TEAM_MAIN = join(__dirname, '../../../reports/team/src/main.js');
 export function spawnBuiltService(
   env: Environment,
   main = MAIN,
-  command: readonly string[] = [process.execPath],
+  command: readonly string[] = NODE,
 ): BuiltProcess {
   const [program = '', ...options] = command;
   const child = spawn(program, [...options, main], {

@@ -19,6 +19,13 @@ const seeding = (opened: embedded.Opened): Promise<void> =>
     return (await query(opened, sql)).length > 0;
   });
 
+/** A result with one line after the one that names the database. */
+const failure = (text: RegExp) => ({
+  code: 1,
+  stdout: '',
+  stderr: expect.stringMatching(RegExp(`^Database: .+\\n.*${text.source}.*\\n$`)),
+});
+
 // In this order: each test continues with what the one before has left.
 describe('a command on the embedded database while no service runs', () => {
   let dataDir: string;
@@ -29,8 +36,12 @@ describe('a command on the embedded database while no service runs', () => {
   afterEach(embedded.endUsers);
 
   test('leaves the schema to db migrate when MIGRATE_ON_START is false', async () => {
+    const owner = new EmbeddedUser(dataDir, 'command');
+    await owner.opened();
     const cli = new Cli({ DATA_DIR: dataDir, MIGRATE_ON_START: 'false' });
-    expect(await cli.failure(1, 'items', 'seed', '--items', '1')).toContain('db migrate');
+    const result = await cli.runInHost('items', 'seed', '--items', '1');
+    expect(result).toMatchObject(failure(/db migrate/));
+    await owner.close();
   });
 
   test('items seed needs no confirmation and migrates, and later commands see its data', async () => {
@@ -38,10 +49,15 @@ describe('a command on the embedded database while no service runs', () => {
     const seeded = await cli.run('items', 'seed', '--items', '3');
     expect(seeded).toMatchObject({ code: 0, stderr: `Database: embedded in ${dataDir}\n` });
     const { id, key } = await cli.json('keys', 'issue', '--owner', 'acme', '--plan', 'free');
-    expect(await cli.json('keys', 'inspect', key)).toMatchObject({ id, owner: 'acme' });
-    // What cannot be undone asks about this database, too.
-    expect(await cli.failure(1, 'owners', 'remove', 'acme')).toMatch(/Confirm with --yes/);
     expect(processesOf(dataDir)).toEqual([]);
+    const owner = new EmbeddedUser(dataDir, 'command');
+    await owner.opened();
+    const inspected = await cli.runInHost('keys', 'inspect', key, '--json');
+    expect(inspected.json).toMatchObject({ id, owner: 'acme' });
+    // What cannot be undone asks about this database, too.
+    const removed = await cli.runInHost('owners', 'remove', 'acme');
+    expect(removed).toMatchObject(failure(/Confirm with --yes/));
+    await owner.close();
   });
 
   test.each([
@@ -73,7 +89,7 @@ describe('a command on the embedded database while no service runs', () => {
       const opened = await owner.opened();
       const lock = query(opened, 'begin; lock table owners; select pg_sleep(60)').catch(() => []);
       const env = { DATA_DIR: dataDir, DATABASE_LOCK_TIMEOUT_SECONDS: '60' };
-      const result = new Cli(env).run('keys', 'issue', '--owner', 'late', '--plan', 'free');
+      const result = new Cli(env).runInHost('keys', 'issue', '--owner', 'late', '--plan', 'free');
       const waiting = `select pid from pg_stat_activity where wait_event_type = 'Lock'`;
       await until(async () => (await query(opened, waiting)).length > 0);
       if (cause === 'the connection breaks') {

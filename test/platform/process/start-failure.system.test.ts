@@ -1,18 +1,15 @@
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
-import { join } from 'node:path';
 import { PRODUCT } from '../../../src/product.js';
 import { closeBeforeDatabases, useDatabase } from '../../harness/database/database.js';
-import { HANG_LIMIT_MS } from '../../harness/run/until.js';
-import { type Environment, PATIENT, spawnBuiltService } from '../../harness/service/service.js';
+import { type Failure, failuresOf } from '../../harness/service/failing-starts.js';
+import { type Environment, spawnBuiltService } from '../../harness/service/service.js';
 
 /** A role without rights. Roles belong to the server, which other test files use too. */
 const ROLE = `no_rights_${process.pid}`;
 /** A role that may open no connection. */
 const FULL_ROLE = `no_connections_${process.pid}`;
 const PASSWORD = 'c0rrect-horse';
-const SCRIPT = join(__dirname, '../../../reports/product/test/harness/programs/failing-starts.js');
 
 const database = useDatabase();
 const empty = useDatabase({ template: 'template0' });
@@ -99,23 +96,18 @@ const FAILURES: [title: string, env: () => Environment, line: RegExp][] = [
 ];
 
 describe('one process that cannot start reports an error of one line', () => {
-  let errors: ([type: string, message: string] | null)[];
+  let failures: Failure[];
 
-  beforeAll(() => {
-    const standard = { ...PATIENT, DATABASE_URL: database.url, PORT: '0', METRICS_PORT: '' };
-    const envs = FAILURES.map(([, env]) => ({ ...standard, ...env() }));
-    const { stdout } = spawnSync(process.execPath, [SCRIPT, JSON.stringify(envs)], {
-      encoding: 'utf8',
-      // One process makes all attempts.
-      timeout: 2 * HANG_LIMIT_MS,
-    });
-    errors = JSON.parse(stdout) as typeof errors;
+  beforeAll(async () => {
+    failures = await failuresOf(
+      FAILURES.map(([, env]) => ({ DATABASE_URL: database.url, ...env() })),
+    );
   });
 
   test.each(FAILURES.map(([title, , line], index) => [title, line, index] as const))(
     '%s',
     (_title, line, index) => {
-      const [type, message] = errors[index] ?? [];
+      const [type, message] = failures[index] ?? [];
       expect(message).toMatch(line);
       expect(message).not.toMatch(/\n|c0rrect-horse/);
       expect(type).toMatch(/^(?:Start|Setting|EmbeddedDatabase)Error$/);

@@ -7,6 +7,7 @@ import { PRODUCT } from '../../../src/product.js';
 import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
 import { createOwner, createItems } from '../../harness/database/factories.js';
 import { ApiClient, type ApiResponse, send } from '../../harness/http/client.js';
+import { NODE } from '../../harness/processes/node.js';
 import { describeWithRedis, type RedisServer, startRedis } from '../../harness/processes/redis.js';
 import { type BuiltService, startBuiltService } from '../../harness/service/service.js';
 
@@ -62,7 +63,7 @@ describeWithRedis('with OpenTelemetry, registered as docs/tracing.md shows', () 
       TEST_SPANS: join(folder, 'spans'),
       SHUTDOWN_DELAY_SECONDS: '6',
     };
-    const command = [process.execPath, '--import', registered];
+    const command = [...NODE, '--import', registered];
     service = await startBuiltService(env, undefined, command);
     client = new ApiClient(service, key);
 

@@ -6,9 +6,11 @@ import { text } from 'node:stream/consumers';
 import { useDatabase } from '../../../harness/database/database.js';
 import { createOwner } from '../../../harness/database/factories.js';
 import { Cli, PROGRAM, resultOf } from '../../../harness/processes/command.js';
+import { NODE } from '../../../harness/processes/node.js';
 import { runInTerminal } from '../../../harness/processes/terminal.js';
 import { inheritedEnvironment } from '../../../harness/service/service.js';
 
+const [node, ...options] = NODE;
 const ISSUE = ['keys', 'issue', '--owner', 'acme', '--plan', 'free'];
 
 const database = useDatabase();
@@ -33,7 +35,7 @@ test('a new API key that cannot be printed is a failure, because it is lost', as
   expect(await unread(...ISSUE)).toEqual({ code: 1, lines: lost('EPIPE') });
   expect(await unread('keys', 'rotate', '1')).toEqual({ code: 1, lines: lost('EPIPE') });
   const full = openSync('/dev/full', 'w');
-  const child = spawn(process.execPath, [PROGRAM, ...ISSUE.slice(0, 4)], {
+  const child = spawn(node, [...options, PROGRAM, ...ISSUE.slice(0, 4)], {
     stdio: ['ignore', full, 'pipe'],
     env: { ...inheritedEnvironment(), ...cli.env },
   });
@@ -61,8 +63,8 @@ test('keys inspect - › reads the key from standard input, and ends although th
   const { key } = await createOwner(database, { name: 'acme' });
   // Without this, the program would end the process after a second.
   const exit = 'const { exit } = process; process.exit = () => exit(9);';
-  const options = ['--import', `data:text/javascript,${exit}`];
-  const child = spawn(process.execPath, [...options, PROGRAM, 'keys', 'inspect', '-', '--json'], {
+  const load = ['--import', `data:text/javascript,${exit}`];
+  const child = spawn(node, [...options, ...load, PROGRAM, 'keys', 'inspect', '-', '--json'], {
     env: { ...inheritedEnvironment(), DATABASE_URL: database.url },
   });
   const exited = once(child, 'exit');

@@ -16,6 +16,7 @@ import {
   processesOf,
   query,
 } from '../../../harness/processes/embedded-user.js';
+import { NODE } from '../../../harness/processes/node.js';
 import { until } from '../../../harness/run/until.js';
 import {
   ENDLESS_FEATURES,
@@ -181,7 +182,7 @@ ofLinux('starting the embedded database (Linux only)', () => {
     async (_, signals, expected) => {
       const dataDir = join(makeFolder(), '.data');
       // `setsid` makes it a group of processes, all of which a terminal interrupts.
-      const command = ['setsid', process.execPath];
+      const command = ['setsid', ...NODE];
       const service = spawnBuiltService({ DATA_DIR: dataDir }, undefined, command);
       await creation(dataDir);
       const closed = once(service.process, 'close') as Promise<[number | null]>;

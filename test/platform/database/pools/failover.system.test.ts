@@ -1,14 +1,13 @@
-import { once } from 'node:events';
 import { ApiClient } from '../../../harness/http/client.js';
 import { createOwner } from '../../../harness/database/factories.js';
 import { findPostgresPrograms } from '../../../harness/database/postgres-programs.js';
 import { PostgresServer } from '../../../harness/database/postgres-server.js';
 import { Relay } from '../../../harness/database/relay.js';
 import { until } from '../../../harness/run/until.js';
+import { failuresOf } from '../../../harness/service/failing-starts.js';
 import { metric } from '../../../harness/service/metrics.js';
 import {
   type BuiltService,
-  spawnBuiltService,
   startBuiltService,
   startService,
 } from '../../../harness/service/service.js';
@@ -101,13 +100,6 @@ const BURST = 24;
       MIGRATE_ON_START: 'false',
     });
 
-    /** Returns the line with which the start of the service fails. */
-    async function failedStart(target: string, url: string): Promise<string> {
-      const own = spawnBuiltService(environment(target, url));
-      expect(await once(own.process, 'close')).toEqual([1, null]);
-      return own.output();
-    }
-
     test.each(['read-write', 'primary'])(
       '%s, no connection to the standby is used, and the primary is used again',
       async (target) => {
@@ -125,26 +117,31 @@ const BURST = 24;
         name.leadTo(primary.url);
         await until(async () => (await client.post('/v1/items', item)).status === 201);
         await own.stop();
-        expect(await failedStart(target, standby.url)).toBe(
-          `DATABASE_URL: The database cannot be used: target_session_attrs is ${target}, but the server is a standby\n`,
-        );
       },
     );
 
-    test('read-write, a primary whose sessions are read-only is not used, as by libpq', async () => {
-      await primary.query('ALTER ROLE postgres SET default_transaction_read_only = on');
-      expect(await failedStart('read-write', primary.url)).toBe(
-        'DATABASE_URL: The database cannot be used: target_session_attrs is read-write, but the server is read-only\n',
+    test('read-write and primary, the start fails on a standby, and read-write on a primary whose sessions are read-only, as by libpq', async () => {
+      await primary.query('CREATE ROLE reader SUPERUSER LOGIN');
+      await primary.query('ALTER ROLE reader SET default_transaction_read_only = on');
+      const readOnlyUrl = primary.url.replace('postgres@', 'reader@');
+      const failures = await failuresOf([
+        environment('read-write', standby.url),
+        environment('primary', standby.url),
+        environment('read-write', readOnlyUrl),
+      ]);
+      expect(failures).toEqual(
+        [
+          'target_session_attrs is read-write, but the server is a standby',
+          'target_session_attrs is primary, but the server is a standby',
+          'target_session_attrs is read-write, but the server is read-only',
+        ].map((cause) => ['StartError', `DATABASE_URL: The database cannot be used: ${cause}`]),
       );
       for (const target of ['primary', 'any']) {
-        const env = environment(target, primary.url);
+        const env = environment(target, readOnlyUrl);
         const own = await startService({ database: primary.database, env });
         expect((await new ApiClient(own, ownerKey).post('/v1/items', item)).status).toBe(201);
         await own.close();
       }
-      await primary.query(
-        'BEGIN READ WRITE; ALTER ROLE postgres RESET default_transaction_read_only; COMMIT',
-      );
     });
 
     test('any, the service starts on a standby', async () => {

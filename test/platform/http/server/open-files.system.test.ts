@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { useDatabase } from '../../../harness/database/database.js';
 import { RawConnection, requestHead } from '../../../harness/http/raw-connection.js';
+import { NODE } from '../../../harness/processes/node.js';
 import { until } from '../../../harness/run/until.js';
 import { spawnBuiltService, startBuiltService } from '../../../harness/service/service.js';
 
@@ -22,7 +23,7 @@ const testOnLinux = process.platform === 'linux' ? test : test.skip;
 testOnLinux(
   'ulimit -n › the service accepts fewer connections, and the log and the metrics say so',
   async () => {
-    const node = ['prlimit', '--nofile=500', process.execPath];
+    const node = ['prlimit', '--nofile=500', ...NODE];
     const service = spawnBuiltService({ DATABASE_URL: database.url, ...POOL }, undefined, node);
     const { address } = await service.waitForLog(({ msg }) => msg === 'listening');
     const warnings = () => service.logs().filter(({ level }) => level === 40 || level === 'warn');
@@ -69,14 +70,14 @@ testOnLinux.each([
     /^DATABASE_POOL_SIZE is invalid: .* 1100 open files \(ulimit -n\), but .* is 1000\n$/,
   ],
 ])('ulimit -n %s %j › the start fails with one line', async (limit, env, line) => {
-  const node = ['prlimit', `--nofile=${limit}`, process.execPath];
+  const node = ['prlimit', `--nofile=${limit}`, ...NODE];
   const service = spawnBuiltService({ DATABASE_URL: database.url, ...env }, undefined, node);
   expect(await once(service.process, 'close')).toEqual([1, null]);
   expect(service.output()).toMatch(line);
 });
 
 testOnLinux('ulimit -n 220 › the service starts, or says that Node.js cannot load it', async () => {
-  const node = ['prlimit', '--nofile=220', process.execPath];
+  const node = ['prlimit', '--nofile=220', ...NODE];
   const service = spawnBuiltService({ DATABASE_URL: database.url }, undefined, node);
   const started = service.waitForLog(({ msg }) => msg === 'listening').catch(() => undefined);
   if (await started) {

@@ -9,6 +9,7 @@ import { Relay } from '../../../harness/database/relay.js';
 import { ApiClient } from '../../../harness/http/client.js';
 import { PROGRAM, resultOf } from '../../../harness/processes/command.js';
 import { type NameServer, startNameServer } from '../../../harness/processes/name-server.js';
+import { NODE } from '../../../harness/processes/node.js';
 import { until } from '../../../harness/run/until.js';
 import {
   type BuiltProcess,
@@ -43,7 +44,7 @@ if (!hasNamespaces) console.warn('To test names without a response, be root on L
     const file = join(folder, 'resolv.conf');
     writeFileSync(file, `nameserver ${host}\noptions ${LONG_WAIT}\n`);
     const script = 'mount --bind "$0" /etc/resolv.conf && exec "$@"';
-    command = ['unshare', '--mount', 'sh', '-c', script, file, process.execPath];
+    command = ['unshare', '--mount', 'sh', '-c', script, file, ...NODE];
   });
   afterAll(async () => {
     await names.close();
