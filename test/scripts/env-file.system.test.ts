@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { resultOf } from '../harness/processes/command.js';
+import { NODE } from '../harness/processes/node.js';
 import { ProjectCopy } from '../harness/processes/project-copy.js';
 import { inheritedEnvironment } from '../harness/service/service.js';
 
@@ -19,9 +20,10 @@ afterAll(() => project.remove());
 function runScript(script: 'start' | 'cli') {
   const command = ['dist/cli/main.js', 'keys', 'list'];
   const [file = '', ...words] = script === 'cli' ? command : ['dist/main.js'];
-  const args = [project.path(file), ...words];
+  const [node, ...options] = NODE;
+  const args = [...options, project.path(file), ...words];
   return resultOf(
-    spawn(process.execPath, args, {
+    spawn(node, args, {
       cwd: tmpdir(),
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...inheritedEnvironment(), PORT: '0', METRICS_PORT: '' },

@@ -27,7 +27,7 @@ const options = () => ({
   env: { ...inheritedEnvironment(), DATABASE_URL: database.url },
 });
 const run = (...command: string[]) =>
-  resultOf(spawn('npm', ['run', '--silent', 'cli', '--', ...command], options()));
+  resultOf(spawn(process.execPath, [project.path('scripts/cli.mjs'), ...command], options()));
 
 const generate = (name: string) => run('db', 'generate', `${FOLDER}/${name}`);
 

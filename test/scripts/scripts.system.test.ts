@@ -10,35 +10,39 @@ import { readProjectFile } from '../harness/stack/compose-file.js';
 import { SCHEMA, useDatabase } from '../harness/database/database.js';
 import { resultOf } from '../harness/processes/command.js';
 import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
+import { PACKAGES } from '../harness/run/packages.js';
 import { missingSources } from '../harness/run/source-maps.js';
 import { ProjectCopy } from '../harness/processes/project-copy.js';
 import { inheritedEnvironment } from '../harness/service/service.js';
 
 const ROOT = resolve(__dirname, '../..');
 
+const JEST = join(PACKAGES, 'jest/bin/jest.js');
+
 /** The beginning of the message of 401. */
 const SENTENCE = 'An API key is required';
 
-const JSON_TYPE = 'Content-Type: application/json';
+/**
+ * A program that starts faster than the service. It waits for the bodies of its requests before it ends, but not after a second signal, as the
+ * service does.
+ */
+const LIGHT_MAIN = `
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ERRORS } from './platform/errors/catalogue.js';
 
-/** A root with a route that reads a body without an API key. */
-const ROOT_MODULE = `
-import { Body, Controller, Module, Post } from '@nestjs/common';
-import { PlatformModule, Public } from '#platform';
-import { PLANS } from './plans.js';
-import { PRODUCT } from './product.js';
-
-@Controller('notes')
-class NotesController {
-  @Public()
-  @Post()
-  add(@Body() note: unknown) {
-    return note;
-  }
-}
-
-@Module({ imports: [PlatformModule.forRoot({ product: PRODUCT, plans: PLANS })], controllers: [NotesController] })
-export class AppModule {}
+const message = ERRORS.missing_api_key.when;
+const server = createServer((request, response) => {
+  request.resume().on('end', () => response.end(JSON.stringify({ message })));
+});
+server.listen(0, '127.0.0.1', () => {
+  const { port } = server.address() as AddressInfo;
+  console.log(JSON.stringify({ msg: 'listening', address: 'http://127.0.0.1:' + port }));
+});
+process.once('SIGTERM', (signal) => {
+  console.log(JSON.stringify({ msg: 'stopping', signal }));
+  server.close();
+});
 `;
 
 const database = useDatabase(SCHEMA);
@@ -192,7 +196,6 @@ test('npm start, npm run cli and npm run openapi › build again after a change 
 
 test('npm run dev › each way to save a file leads to a new response, also right after the first build, and SIGTERM ends everything, also during a restart', async () => {
   project = new ProjectCopy('ünï (cödé) [1]');
-  fs.writeFileSync(project.path('src/app.module.ts'), ROOT_MODULE);
   const { child, printed } = start(project, 'npm', 'run', 'dev');
   const catalogue = project.path('src/platform/errors/catalogue.ts');
   const extra = project.path('src/platform/errors/extra.ts');
@@ -202,6 +205,7 @@ test('npm run dev › each way to save a file leads to a new response, also righ
     [
       'repaired',
       () => {
+        fs.writeFileSync(project!.path('src/main.ts'), LIGHT_MAIN);
         fs.writeFileSync(catalogue, 'syntax error');
         // Other editors write a new file, and rename it.
         rename(catalogue, textOf('repaired'));
@@ -243,7 +247,7 @@ test('npm run dev › each way to save a file leads to a new response, also righ
   }
   expect(fs.existsSync(project.path('dist/platform/errors/extra.js'))).toBe(false);
   // The service waits for the body, so that it is still stopping when the Nest CLI restarts it.
-  const head = requestHead('POST /v1/notes', undefined, JSON_TYPE, 'Content-Length: 9');
+  const head = requestHead('POST /v1/nothing', undefined, 'Content-Length: 9');
   const port = Number(new URL(addressIn(line)).port);
   const unfinished = await RawConnection.open({ port }, head);
   await message();
@@ -290,9 +294,9 @@ test('npm test › leaves out *.system.test.ts and *.nightly.test.ts, which have
     fs.mkdirSync(dirname(file), { recursive: true });
     fs.writeFileSync(file, '');
   }
-  const list = (...args: string[]): string[] => {
+  const list = (command: string, ...args: string[]): string[] => {
     const options = { cwd: project!.folder, encoding: 'utf8' } as const;
-    const { stdout } = spawnSync('npm', [...args, '--listTests'], options);
+    const { stdout } = spawnSync(command, [...args, '--listTests'], options);
     return stdout
       .trim()
       .split('\n')
@@ -300,9 +304,9 @@ test('npm test › leaves out *.system.test.ts and *.nightly.test.ts, which have
       .map((path) => relative(project!.folder, path).replaceAll('\\', '/'))
       .sort();
   };
-  expect(list('test', '--silent', '--')).toEqual(quick);
-  expect(list('run', '--silent', 'test:system', '--', 'test/toys')).toEqual([system[1]]);
-  expect(list('exec', '--no', 'jest', '--')).toEqual([...quick, ...system, ...nightly].sort());
+  expect(list('npm', 'test', '--silent', '--')).toEqual(quick);
+  expect(list('npm', 'run', '--silent', 'test:system', '--', 'test/toys')).toEqual([system[1]]);
+  expect(list(process.execPath, JEST)).toEqual([...quick, ...system, ...nightly].sort());
 });
 
 /** Returns the sources in the source maps of the build that do not exist. */

@@ -8,6 +8,7 @@ import {
   copyPrograms,
   EmbeddedUser,
   endUsers,
+  makeCluster,
   makeFolder,
   NATIVE_PACKAGE,
   onLinux,
@@ -53,6 +54,8 @@ describe('the embedded server that root starts (needs root on Linux)', () => {
     const left = `/var/cache/${PRODUCT.name}/postgres-binaries-${version}.new-1`;
     fs.mkdirSync(join(left, 'bin'), { recursive: true });
     const dataDir = join(checkout, '.data');
+    fs.mkdirSync(dataDir);
+    await makeCluster(dataDir);
     const service = new EmbeddedUser(dataDir, 'service', { dist, cwd: checkout });
     await service.opened();
     expect(fs.existsSync(left)).toBe(false);
@@ -79,6 +82,10 @@ describe('the embedded server on macOS, as far as Linux can show it (needs root 
     const parent = makeFolder();
     const rest = bytes - `${parent}//postgres/.s.PGSQL.5432`.length;
     const dataDir = join(parent, 'd'.repeat(rest));
+    if (bytes < TOO_LONG) {
+      fs.mkdirSync(dataDir);
+      await makeCluster(dataDir);
+    }
     spawnSync('chown', ['-R', '-h', `${OTHER}:${OTHER}`, checkout, parent]);
     const asMac = `Object.defineProperty(process, 'platform', { value: 'darwin' });`;
     const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(asMac)}`;
@@ -228,8 +235,9 @@ describe('the embedded server of an ordinary user (needs root on Linux)', () => 
     fs.renameSync(control, `${control}-real`);
     const script = '#!/bin/sh\n"$0-real" "$@" && [ "$1" != start ]\n';
     fs.writeFileSync(control, script, { mode: 0o755 });
-    spawnSync('chown', ['-R', '-h', `${OTHER}:${OTHER}`, checkout]);
-    const dataDir = join(makeFolder(0o777), '.data');
+    const dataDir = makeFolder(0o700);
+    await makeCluster(dataDir);
+    spawnSync('chown', ['-R', '-h', `${OTHER}:${OTHER}`, checkout, dataDir]);
     const user = new EmbeddedUser(dataDir, 'service', { dist, uid: OTHER });
     expect(await user.rejected()).toContain('PostgreSQL did not start');
     expect(processesOf(dataDir)).toEqual([]);

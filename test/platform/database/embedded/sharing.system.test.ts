@@ -12,7 +12,10 @@ const { EmbeddedUser, endUsers, onLinux, postmasterOf, processesOf, query } = em
   let service: embedded.EmbeddedUser;
   let opened: embedded.Opened;
   let postmaster: number;
-  beforeAll(() => void (dataDir = embedded.makeFolder()));
+  beforeAll(async () => {
+    dataDir = embedded.makeFolder();
+    await embedded.makeCluster(dataDir);
+  });
   const command = () => new EmbeddedUser(dataDir, 'command');
   const start = async (): Promise<void> => {
     service = new EmbeddedUser(dataDir, 'service');

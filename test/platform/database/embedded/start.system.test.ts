@@ -113,9 +113,11 @@ ofLinux('starting the embedded database (Linux only)', () => {
   });
 
   test('the server stops although the system allows no further process', async () => {
-    const dataDir = join(makeFolder(0o777), 'new');
+    const dataDir = makeFolder(0o700);
+    await makeCluster(dataDir);
     // The limit of processes does not apply to root.
     const user = asRoot ? { uid: 65_534, gid: 65_534 } : {};
+    if (asRoot) fs.chownSync(dataDir, user.uid!, user.gid!);
     const service = new EmbeddedUser(dataDir, 'service', user);
     await service.opened();
     execFileSync('prlimit', ['--pid', String(service.process.pid), '--nproc=1:1'], user);

@@ -6,11 +6,7 @@ import { Relay } from '../../../harness/database/relay.js';
 import { until } from '../../../harness/run/until.js';
 import { failuresOf } from '../../../harness/service/failing-starts.js';
 import { metric } from '../../../harness/service/metrics.js';
-import {
-  type BuiltService,
-  startBuiltService,
-  startService,
-} from '../../../harness/service/service.js';
+import { startService, type TestService } from '../../../harness/service/service.js';
 
 const programs = findPostgresPrograms();
 /** More than the connections of the pool. */
@@ -21,7 +17,7 @@ const BURST = 24;
   let primary: PostgresServer;
   let standby: PostgresServer;
   let name: Relay;
-  let service: BuiltService;
+  let service: TestService;
   let api: ApiClient;
   let ownerKey: string;
 
@@ -32,11 +28,14 @@ const BURST = 24;
     standby = await primary.createStandby();
     servers.push(standby);
     name = await Relay.open(primary.url);
-    service = await startBuiltService({ DATABASE_URL: name.url, MIGRATE_ON_START: 'false' });
+    service = await startService({
+      database: primary.database,
+      env: { DATABASE_URL: name.url, MIGRATE_ON_START: 'false' },
+    });
     api = new ApiClient(service, ownerKey);
   });
   afterAll(async () => {
-    await service.stop();
+    await service.close();
     await name.cut();
     for (const server of servers.reverse()) await server.remove();
   });
@@ -104,7 +103,8 @@ const BURST = 24;
       '%s, no connection to the standby is used, and the primary is used again',
       async (target) => {
         name.leadTo(primary.url);
-        const own = await startBuiltService(environment(target, name.url));
+        const env = environment(target, name.url);
+        const own = await startService({ database: primary.database, env });
         const client = new ApiClient(own, ownerKey);
         expect((await client.get('/v1/items')).status).toBe(200);
         await leadToStandby();
@@ -116,7 +116,7 @@ const BURST = 24;
         expect((await client.get('/v1/items')).status).toBe(503);
         name.leadTo(primary.url);
         await until(async () => (await client.post('/v1/items', item)).status === 201);
-        await own.stop();
+        await own.close();
       },
     );
 

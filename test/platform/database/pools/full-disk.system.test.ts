@@ -17,7 +17,7 @@ import { ApiClient } from '../../../harness/http/client.js';
 import { Cli } from '../../../harness/processes/command.js';
 import { until } from '../../../harness/run/until.js';
 import { metric } from '../../../harness/service/metrics.js';
-import { type BuiltService, startBuiltService } from '../../../harness/service/service.js';
+import { startService, type TestService } from '../../../harness/service/service.js';
 
 const programs = findPostgresPrograms();
 /** A disk of its own, which root can mount. */
@@ -33,7 +33,7 @@ afterAll(() => {
 
 (programs && isMounted ? describe : describe.skip)('a full disk of the database', () => {
   let server: PostgresServer;
-  let service: BuiltService;
+  let service: TestService;
   let api: ApiClient;
 
   beforeAll(async () => {
@@ -45,11 +45,14 @@ afterAll(() => {
     await server.query(`CREATE TABLESPACE disk LOCATION '${folder}'`);
     await server.query('ALTER TABLE test_items SET TABLESPACE disk');
     const { key } = await createOwner(server.database);
-    service = await startBuiltService({ DATABASE_URL: server.url, MIGRATE_ON_START: 'false' });
+    service = await startService({
+      database: server.database,
+      env: { MIGRATE_ON_START: 'false' },
+    });
     api = new ApiClient(service, key);
   });
   afterAll(async () => {
-    await service.stop();
+    await service.close();
     await server.remove();
   });
 

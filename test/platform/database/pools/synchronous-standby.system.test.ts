@@ -4,28 +4,27 @@ import { PostgresServer } from '../../../harness/database/postgres-server.js';
 import { ApiClient } from '../../../harness/http/client.js';
 import { until } from '../../../harness/run/until.js';
 import { metric } from '../../../harness/service/metrics.js';
-import { type BuiltService, startBuiltService } from '../../../harness/service/service.js';
+import { startService, type TestService } from '../../../harness/service/service.js';
 
 const programs = findPostgresPrograms();
 const item = { name: 'Frank', categoryId: 1 };
 
 (programs ? describe : describe.skip)('without its synchronous standby, PostgreSQL', () => {
   let server: PostgresServer;
-  let service: BuiltService;
+  let service: TestService;
   let api: ApiClient;
 
   beforeAll(async () => {
     server = await PostgresServer.create(programs!, { fsync: 'off' });
     const { key } = await createOwner(server.database);
-    service = await startBuiltService({
-      DATABASE_URL: server.url,
-      DATABASE_STATEMENT_TIMEOUT_SECONDS: '2',
-      MIGRATE_ON_START: 'false',
+    service = await startService({
+      database: server.database,
+      env: { DATABASE_STATEMENT_TIMEOUT_SECONDS: '2', MIGRATE_ON_START: 'false' },
     });
     api = new ApiClient(service, key);
   });
   afterAll(async () => {
-    await service.stop();
+    await service.close();
     await server.remove();
   });
 

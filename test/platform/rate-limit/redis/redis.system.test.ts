@@ -15,7 +15,11 @@ import {
   startRedisCluster,
 } from '../../../harness/processes/redis.js';
 import { until } from '../../../harness/run/until.js';
-import { type BuiltService, startBuiltService } from '../../../harness/service/service.js';
+import {
+  type BuiltService,
+  startBuiltService,
+  startService,
+} from '../../../harness/service/service.js';
 
 (hasOpenssl ? describeWithRedis : describe.skip)(
   'the built service with Redis over TLS and a password',
@@ -77,11 +81,7 @@ describeWithRedis('the files of REDIS_URL_FILE and REDIS_CA_FILE', () => {
   });
 
   async function start(env: Record<string, string>) {
-    const service = await startBuiltService({
-      DATABASE_URL: database.url,
-      REDIS_URL_FILE: address,
-      ...env,
-    });
+    const service = await startService({ database, env: { REDIS_URL_FILE: address, ...env } });
     const client = new ApiClient(service);
     const becomes = (status: string) =>
       until(async () => (await client.get('/health/ready')).json.status === status);
@@ -110,7 +110,7 @@ describeWithRedis('the files of REDIS_URL_FILE and REDIS_CA_FILE', () => {
     copyFileSync(renewed.certificate, authority);
     writeFileSync(address, url('new'));
     await becomes('ok');
-    expect(await service.stop()).toBe(0);
+    await service.close();
   });
 
   test('are read for each connection to the nodes of a Cluster', async () => {
@@ -128,6 +128,6 @@ describeWithRedis('the files of REDIS_URL_FILE and REDIS_CA_FILE', () => {
     await becomes('degraded');
     writeFileSync(address, urls('new'));
     await becomes('ok');
-    expect(await service.stop()).toBe(0);
+    await service.close();
   });
 });
