@@ -5,8 +5,13 @@ import { SAMPLE_ANIMALS } from '../../src/pets/sample-animals.js';
 import { PRODUCT } from '../../src/product.js';
 import { unknownKey } from '../harness/database/api-keys.js';
 import { Chromium, findChromium } from '../harness/processes/chromium.js';
-import { Cli, TEAM_PROGRAM } from '../harness/processes/command.js';
-import { makeCluster, makeFolder, query } from '../harness/processes/embedded-user.js';
+import { Cli } from '../harness/processes/command.js';
+import {
+  EmbeddedUser,
+  makeCluster,
+  makeFolder,
+  query,
+} from '../harness/processes/embedded-user.js';
 import { ApiClient, type ApiResponse, send } from '../harness/http/client.js';
 import { openOperation } from '../harness/processes/swagger-ui.js';
 import { RawConnection } from '../harness/http/raw-connection.js';
@@ -32,11 +37,14 @@ describe('with only DATA_DIR set, from the first start', () => {
   beforeAll(async () => {
     dataDir = makeFolder();
     await makeCluster(dataDir);
-    cli = new Cli({ DATA_DIR: dataDir }, {}, TEAM_PROGRAM);
+    cli = new Cli({ DATA_DIR: dataDir }, { app: true, isServed: true });
     keyFile = join(dataDir, 'demo-key');
     // A command adds no demo data.
+    const user = new EmbeddedUser(dataDir, 'command');
+    await user.opened();
     await cli.json('db', 'migrate');
     expect(await cli.json('keys', 'list')).toEqual([]);
+    await user.close();
   });
   afterEach(async () => {
     expect(await service.stop()).toBe(0);

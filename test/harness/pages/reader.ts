@@ -68,11 +68,11 @@ export class Operator {
     fs.writeFileSync(join(this.folder, 'src/app.module.ts'), '');
     const own = { ...settings, DATABASE_URL: database.url };
     const program = app ? TEAM_PROGRAM : PROGRAM;
-    // The host of this worker, which has loaded the code, runs the commands that read and write no file.
+    // The host of this worker, which has loaded the code, runs the commands without standard input or a file as their output.
     const PATH = pathWith({
       pets: `[ -p /dev/stdout ] && exec node ${program} "$@"
       case "$*" in
-        *" -"|*import*|*export*|*update*|*generate*|*copy-embedded*) exec node ${program} "$@" ;;
+        *" -"|*export*|*generate*|*copy-embedded*) exec node ${program} "$@" ;;
         *) printf '%s\\0' "$@" > ${this.parsed} ;;
       esac`,
     });
@@ -91,7 +91,12 @@ export class Operator {
     fs.rmSync(this.parsed, { force: true });
     const output = await this.shell.run(block, line, input);
     if (!fs.existsSync(this.parsed)) return output;
-    const args = fs.readFileSync(this.parsed, 'utf8').split('\0').slice(0, -1);
+    const args = fs
+      .readFileSync(this.parsed, 'utf8')
+      .split('\0')
+      .slice(0, -1)
+      // The host has another working directory.
+      .map((word) => (word.endsWith('.csv') ? join(this.folder, word) : word));
     const result = await this.cli.run(...args);
     if (result.code === 0) return result.stdout;
     throw new Error(`${nameOf(block)} has failed:\n${line}\n${result.stderr}`);

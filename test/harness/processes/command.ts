@@ -57,12 +57,13 @@ async function closeApplications(port: number | undefined): Promise<void> {
 /** Runs commands as an operator does. */
 export class Cli {
   /**
-   * @param features of the application, in addition to the store of the tests, or to the team's (`app`)
+   * @param options `features` of the application, in addition to the store of the tests, or to the team's (`app`);
+   *   `isServed` if another process keeps the embedded database open
    * @param host that runs the commands, instead of that of this worker
    */
   constructor(
     readonly env: Environment = {},
-    private readonly options: { app?: true; features?: readonly string[] } = {},
+    private readonly options: { app?: true; features?: readonly string[]; isServed?: true } = {},
     readonly program = PROGRAM,
     private readonly host?: { readonly port: number },
   ) {}
@@ -86,9 +87,9 @@ export class Cli {
     });
   }
 
-  /** Runs a command. With an embedded database, in a process of its own, which may start a server. */
+  /** Runs a command. With an embedded database, in a process of its own if it may have to start a server. */
   run(...args: string[]): Promise<Result> {
-    return this.env['DATA_DIR'] === undefined
+    return this.env['DATA_DIR'] === undefined || this.options.isServed
       ? this.runInHost(...args)
       : resultOf(this.start(...args));
   }
