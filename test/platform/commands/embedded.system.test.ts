@@ -19,13 +19,6 @@ const seeding = (opened: embedded.Opened): Promise<void> =>
     return (await query(opened, sql)).length > 0;
   });
 
-/** A result with one line after the one that names the database. */
-const failure = (text: RegExp) => ({
-  code: 1,
-  stdout: '',
-  stderr: expect.stringMatching(RegExp(`^Database: .+\\n.*${text.source}.*\\n$`)),
-});
-
 // In this order: each test continues with what the one before has left.
 describe('a command on the embedded database while no service runs', () => {
   let dataDir: string;
@@ -38,9 +31,8 @@ describe('a command on the embedded database while no service runs', () => {
   test('leaves the schema to db migrate when MIGRATE_ON_START is false', async () => {
     const owner = new EmbeddedUser(dataDir, 'command');
     await owner.opened();
-    const cli = new Cli({ DATA_DIR: dataDir, MIGRATE_ON_START: 'false' });
-    const result = await cli.runInHost('items', 'seed', '--items', '1');
-    expect(result).toMatchObject(failure(/db migrate/));
+    const cli = new Cli({ DATA_DIR: dataDir, MIGRATE_ON_START: 'false' }, { isServed: true });
+    expect(await cli.failure(1, 'items', 'seed', '--items', '1')).toContain('db migrate');
     await owner.close();
   });
 
@@ -52,11 +44,10 @@ describe('a command on the embedded database while no service runs', () => {
     expect(processesOf(dataDir)).toEqual([]);
     const owner = new EmbeddedUser(dataDir, 'command');
     await owner.opened();
-    const inspected = await cli.runInHost('keys', 'inspect', key, '--json');
-    expect(inspected.json).toMatchObject({ id, owner: 'acme' });
+    const later = new Cli({ DATA_DIR: dataDir }, { isServed: true });
+    expect(await later.json('keys', 'inspect', key)).toMatchObject({ id, owner: 'acme' });
     // What cannot be undone asks about this database, too.
-    const removed = await cli.runInHost('owners', 'remove', 'acme');
-    expect(removed).toMatchObject(failure(/Confirm with --yes/));
+    expect(await later.failure(1, 'owners', 'remove', 'acme')).toMatch(/Confirm with --yes/);
     await owner.close();
   });
 
