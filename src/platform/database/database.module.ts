@@ -10,7 +10,11 @@ import { PipelinedStatements } from './pipelining/pipelined-statements.js';
 import { StoreDataSource } from './pipelining/store-data-source.js';
 
 const PROVIDERS = [
-  { provide: BoundedPool, inject: [DataSource, DatabaseProbe], useFactory: openPool },
+  {
+    provide: BoundedPool,
+    inject: [DataSource, DatabaseProbe, DatabaseLocation],
+    useFactory: openPool,
+  },
   DatabaseProbe,
   {
     provide: PipelinedStatements,
@@ -41,11 +45,19 @@ const PROVIDERS = [
 })
 export class DatabaseModule {}
 
-/** Returns the pool of the connections that serve requests, all open. TypeORM closes it. */
-async function openPool({ driver }: DataSource, probe: DatabaseProbe): Promise<BoundedPool> {
+/**
+ * Returns the pool of the connections that serve requests, all open. A command opens them when it needs them: mostly one. TypeORM
+ * closes the pool.
+ */
+async function openPool(
+  { driver }: DataSource,
+  probe: DatabaseProbe,
+  { processKind }: DatabaseLocation,
+): Promise<BoundedPool> {
+  const { master: pool } = driver as unknown as { master: BoundedPool };
+  if (processKind === 'command') return pool;
   // First, in case the server allows fewer connections.
   await probe.run();
-  const { master: pool } = driver as unknown as { master: BoundedPool };
   probe.watch(pool);
   const failure = await pool.open();
   if (failure) {
