@@ -4,8 +4,8 @@
 // { nowMs }, calls a method of a provider, as its schedule would: { job }, or asks for its metrics: {}, also after it has closed the
 // connections without a request: { isClosing }. The host sends { port }, { nowMs }, { job } or { failure }, { metrics } and the lines of the log. The
 // application closes with its connection. Or the first line runs a command: { env, command }, and the host sends
-// { code, stdout, stderr }. The next command with the same environment uses the same application, until a connection sends {} or a command
-// fails. The process ends with its input.
+// { code, stdout, stderr }. The next command with the same environment uses the same application, until a connection sends {}. The
+// process ends with its input.
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
@@ -131,9 +131,7 @@ async function serve(socket: Socket): Promise<void> {
       const applications = applicationsOf(start);
       const store = { product: PRODUCT, plans: PLANS, commands: await commandsOf(start) };
       const open = keepIn(applications);
-      const result = await runCommand(command, { ...store, loadRoot: () => rootOf(start), open });
-      if (result.code !== 0) await closeAll(applications);
-      return result;
+      return runCommand(command, { ...store, loadRoot: () => rootOf(start), open });
     });
     send(socket, result);
     socket.end();
