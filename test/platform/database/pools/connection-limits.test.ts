@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { holdTable } from '../../../harness/database/database-lock.js';
 import { ApiClient } from '../../../harness/http/client.js';
 import { useStore } from '../../../harness/http/store.js';
 import { Cli } from '../../../harness/processes/command.js';
@@ -35,4 +36,22 @@ test('the server allows no connection › readiness and a command say so, until 
   await until(async () => (await store.api.get('/v1/items')).status === 200);
   expect((await ready()).status).toBe(200);
   await store.query(`DROP ROLE ${role}`);
+});
+
+test('a command that waits has one connection', async () => {
+  const reader = `reader_${randomBytes(6).toString('hex')}`;
+  await store.query(`CREATE ROLE ${reader} LOGIN IN ROLE pg_read_all_data`);
+  const address = new URL(url);
+  address.username = reader;
+  const cli = new Cli({ DATABASE_URL: address.href });
+  const lock = await holdTable(store.database, 'owners', 'ACCESS EXCLUSIVE');
+  const listed = cli.json('keys', 'list');
+  await lock.waitedFor();
+  const ofReader = `FROM pg_stat_activity WHERE usename = '${reader}'`;
+  // PostgreSQL may not have closed the connection of the schema check yet.
+  await until(async () => (await store.query(`SELECT ${ofReader}`)).length === 1);
+  await lock.release();
+  expect(await listed).toEqual([expect.anything()]);
+  await store.query(`SELECT pg_terminate_backend(pid, 60000) ${ofReader}`);
+  await store.query(`DROP ROLE ${reader}`);
 });
