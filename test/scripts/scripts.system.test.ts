@@ -22,27 +22,26 @@ const JEST = join(PACKAGES, 'jest/bin/jest.js');
 /** The beginning of the message of 401. */
 const SENTENCE = 'An API key is required';
 
-/**
- * A program that starts faster than the service. It waits for the bodies of its requests before it ends, but not after a second signal, as the
- * service does.
- */
-const LIGHT_MAIN = `
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { ERRORS } from './platform/errors/catalogue.js';
+const JSON_TYPE = 'Content-Type: application/json';
 
-const message = ERRORS.missing_api_key.when;
-const server = createServer((request, response) => {
-  request.resume().on('end', () => response.end(JSON.stringify({ message })));
-});
-server.listen(0, '127.0.0.1', () => {
-  const { port } = server.address() as AddressInfo;
-  console.log(JSON.stringify({ msg: 'listening', address: 'http://127.0.0.1:' + port }));
-});
-process.once('SIGTERM', (signal) => {
-  console.log(JSON.stringify({ msg: 'stopping', signal }));
-  server.close();
-});
+/** A root with a route that reads a body without an API key. */
+const ROOT_MODULE = `
+import { Body, Controller, Module, Post } from '@nestjs/common';
+import { PlatformModule, Public } from '#platform';
+import { PLANS } from './plans.js';
+import { PRODUCT } from './product.js';
+
+@Controller('notes')
+class NotesController {
+  @Public()
+  @Post()
+  add(@Body() note: unknown) {
+    return note;
+  }
+}
+
+@Module({ imports: [PlatformModule.forRoot({ product: PRODUCT, plans: PLANS })], controllers: [NotesController] })
+export class AppModule {}
 `;
 
 const database = useDatabase(SCHEMA);
@@ -191,6 +190,7 @@ test('npm start, npm run cli and npm run openapi › build again after a change 
 
 test('npm run dev › each way to save a file leads to a new response, also right after the first build, and SIGTERM ends everything, also during a restart', async () => {
   project = new ProjectCopy('ünï (cödé) [1]');
+  fs.writeFileSync(project.path('src/app.module.ts'), ROOT_MODULE);
   const { child, printed } = start(project, 'npm', 'run', 'dev');
   const catalogue = project.path('src/platform/errors/catalogue.ts');
   const extra = project.path('src/platform/errors/extra.ts');
@@ -200,7 +200,6 @@ test('npm run dev › each way to save a file leads to a new response, also righ
     [
       'repaired',
       () => {
-        fs.writeFileSync(project!.path('src/main.ts'), LIGHT_MAIN);
         fs.writeFileSync(catalogue, 'syntax error');
         // Other editors write a new file, and rename it.
         rename(catalogue, textOf('repaired'));
@@ -242,7 +241,7 @@ test('npm run dev › each way to save a file leads to a new response, also righ
   }
   expect(fs.existsSync(project.path('dist/platform/errors/extra.js'))).toBe(false);
   // The service waits for the body, so that it is still stopping when the Nest CLI restarts it.
-  const head = requestHead('POST /v1/nothing', undefined, 'Content-Length: 9');
+  const head = requestHead('POST /v1/notes', undefined, JSON_TYPE, 'Content-Length: 9');
   const port = Number(new URL(addressIn(line)).port);
   const unfinished = await RawConnection.open({ port }, head);
   await message();

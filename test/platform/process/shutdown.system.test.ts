@@ -1,8 +1,4 @@
-import { spawn } from 'node:child_process';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pathToFileURL } from 'node:url';
 import { ApiClient, send } from '../../harness/http/client.js';
 import { createDatabase, useDatabase } from '../../harness/database/database.js';
 import { holdAfter, holdItems } from '../../harness/database/database-lock.js';
@@ -16,10 +12,7 @@ import {
   ENDLESS_FEATURES,
   spawnBuiltService,
   startBuiltService,
-  TEAM_MAIN,
 } from '../../harness/service/service.js';
-
-const STOP_SIGNALS = join(TEAM_MAIN, '../platform/config/stop-signals.js');
 
 const PET = '{"name":"Frank","categoryId":1}';
 
@@ -261,26 +254,15 @@ const NOHUP = [
   ['on a terminal', ['sh', '-c', 'exec "$0" "$@" 0>/dev/null']],
 ] as const;
 
-/** What the service listens with, and prints the signals. */
-const LISTEN = `import { onStopSignal } from ${JSON.stringify(pathToFileURL(STOP_SIGNALS))};
-  const timer = setInterval(() => undefined, 1_000);
-  onStopSignal((name) => {
-    console.log(name);
-    clearInterval(timer);
-  });
-  console.log('listening');`;
-
 (process.platform === 'linux' ? test : test.skip).each(NOHUP)(
   'SIGHUP has no effect after nohup %s (Linux only)',
-  async (_title, [program, ...args]) => {
-    const node = [process.execPath, '--input-type=module', '--eval', LISTEN];
-    const child = spawn(program, [...args, ...node], { stdio: ['ignore', 'pipe', 'inherit'] });
-    const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
-    expect(await lines.next()).toMatchObject({ value: 'listening' });
-    child.kill('SIGHUP');
-    child.kill('SIGTERM');
-    expect(await lines.next()).toMatchObject({ value: 'SIGTERM' });
-    expect(await lines.next()).toMatchObject({ done: true });
+  async (_title, command) => {
+    const env = { DATABASE_URL: database.url };
+    const service = await startBuiltService(env, undefined, [...command, process.execPath]);
+    service.process.kill('SIGHUP');
+    expect((await send(service, '/health/live')).status).toBe(200);
+    expect(await service.stop('SIGTERM')).toBe(0);
+    expect((await stopping(service)) as object).toMatchObject({ signal: 'SIGTERM' });
   },
 );
 

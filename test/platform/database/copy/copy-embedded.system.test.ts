@@ -136,10 +136,8 @@ const FEATURE = `
 
   test.each(['source', 'target'])('refuses while a service uses the %s', async (side) => {
     if (side === 'source') await user.close();
-    const service =
-      side === 'source'
-        ? await startBuiltService({ DATA_DIR: dataDir })
-        : await startService({ database: target.database });
+    const url = side === 'source' ? { DATA_DIR: dataDir } : { DATABASE_URL: target.url };
+    const service = await startBuiltService(url);
     if (side === 'source') {
       // As the pool does after a minute without requests.
       open();
@@ -149,7 +147,7 @@ const FEATURE = `
       await user.close();
     }
     expect(await rejected()).toMatch(/^A service uses .+\. Stop it first\.$/);
-    await ('stop' in service ? service.stop() : service.close());
+    await service.stop();
     if (side === 'source') open();
     await unchanged();
   });
