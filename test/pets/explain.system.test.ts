@@ -33,6 +33,8 @@ beforeEach(async () => {
   database = await createDatabase();
   client = new Client({ connectionString: database.url });
   await client.connect();
+  // An earlier test file may have left deleted rows, over which a scan passes.
+  await client.query('TRUNCATE pets');
   await client.query('ALTER TABLE pets SET (autovacuum_enabled = off)');
   store = new StoreDataSource({ type: 'postgres', url: database.url, entities: [Pet] });
   await store.initialize();

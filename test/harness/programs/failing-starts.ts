@@ -5,8 +5,9 @@ import { AppModule } from '../../../src/app.module.js';
 import { runService } from '../../../src/platform/process/lifecycle.js';
 import { PRODUCT } from '../../../src/product.js';
 
-// Each start listens for signals and the exit.
+// Each start listens for signals, the exit and errors of the output.
 process.setMaxListeners(0);
+process.stdout.setMaxListeners(0);
 
 const errors: ([string, string] | null)[] = [];
 for (const env of JSON.parse(process.argv[2] ?? '[]') as Record<string, string>[]) {
