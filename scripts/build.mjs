@@ -113,7 +113,7 @@ function build() {
   const configFile = join(folder, 'nest-cli.json');
   fs.writeFileSync(configFile, JSON.stringify(config));
   const cli = createRequire(import.meta.url).resolve('@nestjs/cli/bin/nest.js');
-  // The Nest CLI imports TypeScript, whose 9 MB Node.js would search for the syntax of modules.
+  // TypeScript, which the Nest CLI imports, does not declare that it is CommonJS. Node.js would search its 9 MB for `import` and `export`.
   const node = '--no-experimental-detect-module';
   const args = [node, cli, 'build', '--config', relative(ROOT, configFile)];
   // Only errors are printed, and not on standard output, which belongs to the command that follows.

@@ -6,7 +6,7 @@ import ownRules from '../eslint.rules.js';
 const ROOT = join(__dirname, '..');
 const TIMESTAMP = /Declare the type 'timestamptz'\.$/;
 
-/** Those that need no types. */
+/** The rules that need no type information. */
 const RULES = ownRules.filter(({ plugins = {} }) => !('database' in plugins));
 const TYPESCRIPT = { files: ['**/*.ts'], languageOptions: { parser: tseslint.parser } };
 

@@ -25,6 +25,7 @@ test.each([
   ['a missing row of the template', 'DELETE FROM key_secret'],
   ['a function', "CREATE FUNCTION one() RETURNS int LANGUAGE sql AS 'SELECT 1'"],
   ['a setting', 'ALTER DATABASE current SET work_mem = 1000'],
+  ['statistics', 'ANALYZE key_secret'],
   ['its rights', 'REVOKE CONNECT ON DATABASE current FROM PUBLIC'],
 ])('a database in which a test has changed %s is not used again', async (_, change) => {
   const names: string[] = [];

@@ -37,7 +37,7 @@ describe('with only DATA_DIR set, from the first start', () => {
   beforeAll(async () => {
     dataDir = makeFolder();
     await makeCluster(dataDir);
-    cli = new Cli({ DATA_DIR: dataDir }, { app: true, isServed: true });
+    cli = new Cli({ DATA_DIR: dataDir }, { app: true, isOpenElsewhere: true });
     keyFile = join(dataDir, 'demo-key');
     // A command adds no demo data.
     const user = new EmbeddedUser(dataDir, 'command');

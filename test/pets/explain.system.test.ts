@@ -33,7 +33,7 @@ beforeEach(async () => {
   database = await createDatabase();
   client = new Client({ connectionString: database.url });
   await client.connect();
-  // An earlier test file may have left deleted rows, over which a scan passes.
+  // Rows that an earlier test file has deleted may still be on the disk. A scan would read their blocks.
   await client.query('TRUNCATE pets');
   await client.query('ALTER TABLE pets SET (autovacuum_enabled = off)');
   store = new StoreDataSource({ type: 'postgres', url: database.url, entities: [Pet] });

@@ -78,7 +78,7 @@ test('npm run cli and npx pets › need no earlier build and no scripts of npm b
   expect(brokenSourceMaps(project)).toEqual([]);
 });
 
-test('npm run cli › writes nothing if the build is current, and builds again if the sources or the build have other files', () => {
+test('npm run cli › writes nothing if the build is current, and builds again if a source was renamed or a file of the build is missing', () => {
   project = new ProjectCopy();
   project.addBuild();
   const filesOf = (folder: string) =>
@@ -125,7 +125,7 @@ test('scripts/build.mjs › builds a changed source that is older than the build
   }
   // A folder has no time of its files.
   for (const name of [...left, '.dist-Ab12Cd']) fs.utimesSync(project.path(name), 0, 0);
-  // As a backup that is restored does: the file is older than the build.
+  // A file that is restored from a backup has its old time.
   fs.appendFileSync(project.path('src/product.ts'), 'export const changed = 1;\n');
   fs.utimesSync(project.path('src/product.ts'), new Date(0), new Date(0));
   const held = `

@@ -42,7 +42,10 @@ interface Table {
 const SEQUENCES = `SELECT seqrelid::regclass::text AS name, coalesce(last, seqstart) AS value, last IS NOT NULL AS "isUsed"
   FROM pg_sequence, pg_sequence_last_value(seqrelid) AS last`;
 
-/** Everything that a test can define in a database, and the statistics of ANALYZE, which change the plans of the next file. */
+/**
+ * What the next test file must find unchanged: everything that a test can define in a database, and the statistics of ANALYZE, which
+ * would change its query plans.
+ */
 const DEFINITIONS = {
   pg_attrdef: 'true',
   pg_attribute: 'attrelid >= 16384',
@@ -62,7 +65,7 @@ const DEFINITIONS = {
 
 /** Returns a database with the state of a template. */
 export async function takeDatabase(template: string): Promise<PooledDatabase> {
-  const index = freeDatabases.findIndex((free) => free.template === template);
+  const index = freeDatabases.findLastIndex((free) => free.template === template);
   const [free] = index < 0 ? [] : freeDatabases.splice(index, 1);
   if (free) return free;
   const name = `test_${randomBytes(6).toString('hex')}`;
@@ -140,7 +143,7 @@ export function deletionOf(tables: readonly string[]): string {
 }
 
 /**
- * Returns a text that differs when a definition was added, changed or removed, or a row of the tables. The number of a transaction (xmin) is
+ * Returns a text that differs when a definition, statistics or a row of the tables were added, changed or removed. The number of a transaction (xmin) is
  * that of the last change of a row.
  */
 async function stateOf(client: Client, tables: readonly string[]): Promise<string> {

@@ -68,7 +68,8 @@ export class Operator {
     fs.writeFileSync(join(this.folder, 'src/app.module.ts'), '');
     const own = { ...settings, DATABASE_URL: database.url };
     const program = app ? TEAM_PROGRAM : PROGRAM;
-    // The host of this worker, which has loaded the code, runs the commands without standard input or a file as their output.
+    // The host of this worker has loaded the code, and runs most commands. Those that write to a pipe, read standard input (`-`) or are
+    // named below run in a process of their own.
     const PATH = pathWith({
       pets: `[ -p /dev/stdout ] && exec node ${program} "$@"
       case "$*" in
@@ -95,7 +96,7 @@ export class Operator {
       .readFileSync(this.parsed, 'utf8')
       .split('\0')
       .slice(0, -1)
-      // The host has another working directory.
+      // The host has another working directory, so the name of a CSV file becomes its path.
       .map((word) => (word.endsWith('.csv') ? join(this.folder, word) : word));
     const result = await this.cli.run(...args);
     if (result.code === 0) return result.stdout;

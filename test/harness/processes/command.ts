@@ -58,12 +58,16 @@ async function closeApplications(port: number | undefined): Promise<void> {
 export class Cli {
   /**
    * @param options `features` of the application, in addition to the store of the tests, or to the team's (`app`);
-   *   `isServed` if another process keeps the embedded database open
+   *   `isOpenElsewhere` if another process keeps the embedded database open, so that no server has to be started
    * @param host that runs the commands, instead of that of this worker
    */
   constructor(
     readonly env: Environment = {},
-    private readonly options: { app?: true; features?: readonly string[]; isServed?: true } = {},
+    private readonly options: {
+      app?: true;
+      features?: readonly string[];
+      isOpenElsewhere?: true;
+    } = {},
     readonly program = PROGRAM,
     private readonly host?: { readonly port: number },
   ) {}
@@ -89,7 +93,7 @@ export class Cli {
 
   /** Runs a command. With an embedded database, in a process of its own if it may have to start a server. */
   run(...args: string[]): Promise<Result> {
-    return this.env['DATA_DIR'] === undefined || this.options.isServed
+    return this.env['DATA_DIR'] === undefined || this.options.isOpenElsewhere
       ? this.runInHost(...args)
       : resultOf(this.start(...args));
   }

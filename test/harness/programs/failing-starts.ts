@@ -5,7 +5,7 @@ import { AppModule } from '../../../src/app.module.js';
 import { runService } from '../../../src/platform/process/lifecycle.js';
 import { PRODUCT } from '../../../src/product.js';
 
-// Each start listens for signals, the exit and errors of the output.
+// Each start adds listeners for signals, the exit and errors of the output. Node.js would warn of a leak.
 process.setMaxListeners(0);
 process.stdout.setMaxListeners(0);
 

@@ -4,8 +4,8 @@
 // { nowMs }, calls a method of a provider, as its schedule would: { job }, or asks for its metrics: {}, also after it has closed the
 // connections without a request: { isClosing }. The host sends { port }, { nowMs }, { job } or { failure }, { metrics } and the lines of the log. The
 // application closes with its connection. Or the first line runs a command: { env, command }, and the host sends
-// { code, stdout, stderr }. The next command with the same environment uses the same application, until a connection sends {}. The
-// process ends with its input.
+// { code, stdout, stderr }. A later command with the same environment, app and features uses the same application, until the first
+// line of a connection is {}. The process ends with its input.
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';

@@ -31,7 +31,10 @@ describe('a command on the embedded database while no service runs', () => {
   test('leaves the schema to db migrate when MIGRATE_ON_START is false', async () => {
     const owner = new EmbeddedUser(dataDir, 'command');
     await owner.opened();
-    const cli = new Cli({ DATA_DIR: dataDir, MIGRATE_ON_START: 'false' }, { isServed: true });
+    const cli = new Cli(
+      { DATA_DIR: dataDir, MIGRATE_ON_START: 'false' },
+      { isOpenElsewhere: true },
+    );
     expect(await cli.failure(1, 'items', 'seed', '--items', '1')).toContain('db migrate');
     await owner.close();
   });
@@ -44,7 +47,7 @@ describe('a command on the embedded database while no service runs', () => {
     expect(processesOf(dataDir)).toEqual([]);
     const owner = new EmbeddedUser(dataDir, 'command');
     await owner.opened();
-    const later = new Cli({ DATA_DIR: dataDir }, { isServed: true });
+    const later = new Cli({ DATA_DIR: dataDir }, { isOpenElsewhere: true });
     expect(await later.json('keys', 'inspect', key)).toMatchObject({ id, owner: 'acme' });
     // What cannot be undone asks about this database, too.
     expect(await later.failure(1, 'owners', 'remove', 'acme')).toMatch(/Confirm with --yes/);

@@ -113,9 +113,9 @@ describe('reads of one event-loop tick', () => {
     const results = await Promise.allSettled(
       Array.from({ length: 3 * MAX_TOGETHER }, (_, number) => who(number)),
     );
-    const isServed = results.map(({ status }) => status === 'fulfilled');
+    const isOpenElsewhere = results.map(({ status }) => status === 'fulfilled');
     const served = 2 * MAX_TOGETHER;
-    expect(isServed).toEqual(isServed.map((_, number) => number < served));
+    expect(isOpenElsewhere).toEqual(isOpenElsewhere.map((_, number) => number < served));
   });
 
   it('are planned once, by an index, and leave the settings of their connection as they were', async () => {

@@ -38,7 +38,7 @@ test('the server allows no connection › readiness and a command say so, until 
   await store.query(`DROP ROLE ${role}`);
 });
 
-test('a command that waits has one connection', async () => {
+test('a command holds one connection while its statement waits for a lock', async () => {
   const reader = `reader_${randomBytes(6).toString('hex')}`;
   await store.query(`CREATE ROLE ${reader} LOGIN IN ROLE pg_read_all_data`);
   const address = new URL(url);
