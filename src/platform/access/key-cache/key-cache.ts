@@ -25,7 +25,7 @@ interface Lookup<Result> {
 
 /**
  * Caches the state of API keys by hash, about 400 bytes each. Only API keys that exist are cached,
- * so that unauthenticated callers cannot make it grow. When full, it evicts the least recently used.
+ * so that unauthenticated callers cannot make it grow. When full, it evicts the one that was looked up first.
  */
 @Injectable()
 export class KeyCache {
@@ -58,8 +58,6 @@ export class KeyCache {
     if (ageMs > MAX_AGE_MS) return undefined;
     this.statistics.cache++;
     if (ageMs > REFRESH_AFTER_MS) void this.lookUp(hash);
-    this.entries.delete(hash);
-    this.entries.set(hash, entry);
     return entry.result;
   }
 

@@ -130,7 +130,7 @@ describe('a valid key', () => {
     expect(lookUps(key)).toBe(expected);
   });
 
-  it('is evicted as the least recently used one, not before there are more than fit', async () => {
+  it('is evicted as the one that was looked up first, not before there are more than fit', async () => {
     const keys: string[] = [];
     while (keys.length <= CACHE_SIZE) keys.push((await createOwner(store.database)).key);
     const [first, second, third, fourth] = keys as [string, string, string, string];
@@ -139,10 +139,13 @@ describe('a valid key', () => {
       return keys.map(lookUps);
     };
     expect(await use(first, second, third, first)).toEqual([1, 1, 1, 0]);
-    expect(await use(fourth, first, third, fourth)).toEqual([1, 1, 1, 1]);
-    // The second one was evicted. Its return evicts the first one.
-    expect(await use(second, third, fourth, second)).toEqual([1, 2, 1, 1]);
-    expect(await use(first)).toEqual([2, 2, 1, 1]);
+    expect(await use(fourth, second, third, fourth)).toEqual([1, 1, 1, 1]);
+    // The first one was evicted. Its return evicts the second one.
+    expect(await use(first, third, fourth, first)).toEqual([2, 1, 1, 1]);
+    // After four seconds, a use looks the third one up again, so that the fourth one is evicted next.
+    await store.service.advance(5 * SECOND_MS);
+    expect(await use(third, second, third)).toEqual([2, 2, 2, 1]);
+    expect(await use(fourth)).toEqual([2, 2, 2, 2]);
   });
 
   it('is valid until the millisecond of its expiry, also after a rotation with an overlap', async () => {
