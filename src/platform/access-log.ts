@@ -7,7 +7,6 @@ import type { ServiceError } from './errors/service-error.js';
 import { loggedAddress } from './http/request/address.js';
 import { routeOf, type Request, type Response } from './http/request/request.js';
 import type { ResponseObserver } from './http/response/response-observers.js';
-import { jsonText } from './http/response/json-text.js';
 import { describeCause, errorDetails } from './errors/error-details.js';
 import { LOGGER, maskedKey, type ServiceLogger } from './logging/logger.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
@@ -59,25 +58,24 @@ export class AccessLog implements ResponseObserver {
     const path = PARAMETER.test(route) ? this.loggedPath(request.originalUrl) : route;
     // Without the message of a feature, which can contain values of the caller.
     const rules = failure?.invalidProperties.map((it) => `${it.property}: ${it.rule}`).join(', ');
-    this.logger.writeLine(
-      level,
-      member('requestId', state.id) +
-        member('traceId', state.traceId) +
-        member('method', request.method) +
-        member('path', path) +
-        member('route', route) +
-        member('status', status) +
-        member('code', failure?.code) +
-        member('reason', rules || undefined) +
-        member('durationMs', Math.round(durationMs * 1000) / 1000) +
-        member('ownerId', caller?.ownerId) +
-        member('keyId', caller?.keyId) +
-        member('clientAddress', loggedAddress(state.clientAddress, this.clientAddress)) +
-        member('replayed', response.hasHeader('idempotent-replayed') || undefined) +
-        member('aborted', !response.writableFinished || undefined) +
-        (hasCause ? causeOf(failure, level) : '') +
-        MESSAGE,
-    );
+    this.logger.writeLine(level, {
+      requestId: state.id,
+      traceId: state.traceId,
+      method: request.method,
+      path,
+      route,
+      status,
+      code: failure?.code,
+      reason: rules || undefined,
+      durationMs: Math.round(durationMs * 1000) / 1000,
+      ownerId: caller?.ownerId,
+      keyId: caller?.keyId,
+      clientAddress: loggedAddress(state.clientAddress, this.clientAddress),
+      replayed: response.hasHeader('idempotent-replayed') || undefined,
+      aborted: !response.writableFinished || undefined,
+      ...(hasCause && causeOf(failure, level)),
+      msg: 'request',
+    });
   }
 
   /**
@@ -97,7 +95,6 @@ export class AccessLog implements ResponseObserver {
   }
 }
 
-const MESSAGE = member('msg', 'request');
 /** A route without parameters is the path of its requests. */
 const PARAMETER = /[:*{]|^unmatched$/;
 const MAX_PATH_LENGTH = 300;
@@ -113,14 +110,7 @@ function levelOf(route: string, status: number, hasCause = false) {
 }
 
 /** Returns one line of text below `error`, because in an outage all requests have the same cause. */
-function causeOf(failure: ServiceError, level: string): string {
+function causeOf(failure: ServiceError, level: string): object {
   const cause = failure.cause ?? failure;
-  return level === 'error'
-    ? member('err', errorDetails(cause))
-    : member('cause', describeCause(cause));
-}
-
-/** Returns a member of a line as JSON text. undefined: no member. */
-function member(name: string, value: unknown): string {
-  return value === undefined ? '' : `,"${name}":${jsonText(value)}`;
+  return level === 'error' ? { err: errorDetails(cause) } : { cause: describeCause(cause) };
 }

@@ -87,14 +87,13 @@ export async function createLog(settings: Omit<LoggingSettings, 'clientAddress'>
   return { logger, print, droppedLines, end };
 }
 
-/** The logger of the service, which can also write lines that are already serialized. */
+/** The logger of the service, which can also write a line faster. */
 export interface ServiceLogger extends Logger {
   /**
-   * Writes a line as `logger[level]` does, for a line that is written for each request (docs/performance.md).
-   *
-   * @param members JSON text: each member with a comma before it
+   * Writes a line as `logger[level]` does, but faster, for a line that is written for each request
+   * (docs/performance.md). It uses no serializers.
    */
-  writeLine(level: Level, members: string): void;
+  writeLine(level: Level, line: object): void;
 }
 
 /** Returns a logger that writes JSON lines. It masks API keys, wherever they are in a line. */
@@ -110,17 +109,27 @@ export function createLogger(
     {
       level,
       base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: timeMember,
       serializers: { err: errorDetails, error: errorDetails },
       hooks: { streamWrite: withoutKeys },
     },
     destination,
   );
-  const writeLine = (lineLevel: Level, members: string): void => {
+  const writeLine = (lineLevel: Level, line: object): void => {
     if (!logger.isLevelEnabled(lineLevel)) return;
-    const time = pino.stdTimeFunctions.isoTime();
-    const line = `{"level":${logger.levels.values[lineLevel]}${time}${members}}\n`;
-    destination.write(withoutKeys(line));
+    const start = `{"level":${logger.levels.values[lineLevel]}${timeMember()},`;
+    destination.write(withoutKeys(`${start}${JSON.stringify(line).slice(1)}\n`));
   };
   return Object.assign(logger, { writeLine });
+}
+
+let [writtenMs, writtenTime] = [NaN, ''];
+
+/** Returns the time as a member of a line. The lines of a millisecond share its text (docs/performance.md). */
+function timeMember(): string {
+  const nowMs = Date.now();
+  if (nowMs !== writtenMs) {
+    [writtenMs, writtenTime] = [nowMs, `,"time":"${new Date(nowMs).toISOString()}"`];
+  }
+  return writtenTime;
 }

@@ -69,7 +69,7 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
     const caller = await this.authenticator.identify(request);
     // For each request, ThrottlerGuard would ask the decorators again and wait five times (docs/performance.md).
     if (this.reflector.hasFoundNothing(context)) {
-      return this.consume(context, this.budgetOf(this.idOf(caller, request), caller));
+      return await this.consume(context, this.budgetOf(this.idOf(caller, request), caller));
     }
     return super.canActivate(context);
   }
