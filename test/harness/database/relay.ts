@@ -6,6 +6,8 @@ interface Connection {
   client: Socket;
   /** Whether the network has forgotten it: nothing arrives, and neither end is notified. */
   isForgotten: boolean;
+  /** Whether the responses on this connection are withheld, also while those on others pass. */
+  isHeld: boolean;
   /** Responses of the server that are withheld. */
   held: Buffer[];
 }
@@ -17,6 +19,7 @@ export class Relay {
   private readonly watchers = new Set<(chunk: Buffer) => void>();
   private isHeld = false;
   private holdsAfter: string | undefined;
+  private holdsOneAfter: string | undefined;
   private listener = createServer();
   private port = 0;
   /** How many connections there were so far. */
@@ -81,6 +84,11 @@ export class Relay {
     this.holdsAfter = bytes;
   }
 
+  /** Withholds the responses on the connection on which these bytes are sent next. */
+  holdOneAfter(bytes: string): void {
+    this.holdsOneAfter = bytes;
+  }
+
   /** Withholds the responses of the server. */
   hold(): void {
     this.isHeld = true;
@@ -99,8 +107,10 @@ export class Relay {
   async restore(): Promise<void> {
     this.isHeld = false;
     this.holdsAfter = undefined;
-    for (const { client, held } of this.connections) {
-      for (const chunk of held.splice(0)) client.write(chunk);
+    this.holdsOneAfter = undefined;
+    for (const connection of this.connections) {
+      connection.isHeld = false;
+      for (const chunk of connection.held.splice(0)) connection.client.write(chunk);
     }
     if (this.listener.listening) return;
     this.listener = createServer((socket) => this.pass(socket)).listen(this.port, '127.0.0.1');
@@ -111,7 +121,7 @@ export class Relay {
   private pass(client: Socket): void {
     this.accepted++;
     const server = connectTo(this.target);
-    const connection: Connection = { client, isForgotten: false, held: [] };
+    const connection: Connection = { client, isForgotten: false, isHeld: false, held: [] };
     this.connections.add(connection);
     for (const socket of [client, server]) {
       socket.on('error', () => undefined);
@@ -125,12 +135,16 @@ export class Relay {
       if (connection.isForgotten) return;
       this.sent.push(chunk);
       if (this.holdsAfter !== undefined && chunk.includes(this.holdsAfter)) this.hold();
+      if (this.holdsOneAfter !== undefined && chunk.includes(this.holdsOneAfter)) {
+        connection.isHeld = true;
+        this.holdsOneAfter = undefined;
+      }
       server.write(chunk);
     });
     server.on('data', (chunk) => {
       if (connection.isForgotten) return;
       for (const watch of this.watchers) watch(chunk);
-      if (this.isHeld) connection.held.push(chunk);
+      if (this.isHeld || connection.isHeld) connection.held.push(chunk);
       else client.write(chunk);
     });
   }

@@ -1,24 +1,21 @@
 import { randomBytes } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
-import { KeyCache } from '../../../../src/platform/access/key-cache/key-cache.js';
-import { KeyLookupRepository } from '../../../../src/platform/access/key-cache/key-lookup.repository.js';
 import { hashKey } from '../../../../src/platform/access/key-format.js';
-import { Settings } from '../../../../src/platform/config/settings.js';
-import { DatabaseProbe } from '../../../../src/platform/database/pools/database-probe.js';
-import { useDatabase } from '../../../harness/database/database.js';
 import { createOwner } from '../../../harness/database/factories.js';
 import { holdItems, holdTable } from '../../../harness/database/database-lock.js';
+import { Relay } from '../../../harness/database/relay.js';
 import { type ApiResponse, ApiClient } from '../../../harness/http/client.js';
 import { expectError } from '../../../harness/http/error-response.js';
 import { type Store, useStore } from '../../../harness/http/store.js';
 import { limitsOf, SECOND_MS } from '../../../harness/rate-limit/limits.js';
 import { until } from '../../../harness/run/until.js';
-import { startTestingApp } from '../../../harness/service/testing-app.js';
 
 /** The probe of a busy machine must not take the database for unreachable. */
 const PATIENT_PROBE = { READINESS_TIMEOUT_SECONDS: '30' };
-
-const database = useDatabase();
+/** No statement ends before the test lets it. */
+const PATIENT_STATEMENTS = {
+  DATABASE_STATEMENT_TIMEOUT_SECONDS: '60',
+  DATABASE_LOCK_TIMEOUT_SECONDS: '60',
+};
 
 const ask = ({ service }: Store, key: string, path = '/v1/nothing'): Promise<ApiResponse> =>
   new ApiClient(service, key).get(path);
@@ -40,12 +37,19 @@ async function expectUnavailable(store: Store, request: () => Promise<ApiRespons
 /** The database responds all the time, only not in time to what needs the locked table. */
 describe('while the database is overloaded', () => {
   const store = useStore({
-    env: { ...PATIENT_PROBE, DATABASE_POOL_SIZE: '1', DATABASE_POOL_WAIT_SECONDS: '2' },
+    env: {
+      ...PATIENT_PROBE,
+      ...PATIENT_STATEMENTS,
+      DATABASE_POOL_SIZE: '1',
+      DATABASE_POOL_WAIT_SECONDS: '2',
+    },
   });
 
   test('GET /v1/nothing › 503, not the last known state, and 200 for a probe: every connection is busy', async () => {
     // On a busy machine, the wait for a connection can exceed the limit without a lock.
     await until(async () => (await ask(store, store.owner.key)).status === 404);
+    // So can the start of the connection of the probe, which would take the database for unreachable.
+    await until(async () => (await store.anonymous.get('/health/ready')).status === 200);
     const lock = await holdItems(store.database);
     const waiting = store.api.get('/v1/items');
     await lock.waitedFor();
@@ -110,31 +114,28 @@ describe('with a server that allows four connections', () => {
   });
 });
 
-test('a lookup that ends after a later one does not replace the later state', async () => {
-  const { app } = await startTestingApp({ database, features: [] });
-  const owner = await createOwner(database);
-  const hash = hashKey(owner.key);
-  const repository = app.get(KeyLookupRepository);
-  // Each state is read at once, and arrives when the test releases it.
-  const releases: (() => void)[] = [];
-  const findByHash = async (searched: string) => {
-    const state = await repository.findByHash(searched);
-    await new Promise<void>((release) => releases.push(release));
-    return state;
-  };
-  let nowMs = 0;
-  const clock = { now: () => Date.now(), monotonicMs: () => nowMs };
-  const delayed = { findByHash } as KeyLookupRepository;
-  const cache = new KeyCache(delayed, app.get(DatabaseProbe), clock, app.get(Settings));
-  const early = cache.get(hash);
-  while (releases.length < 1) await setImmediate();
-  await database.query('UPDATE api_keys SET revoked_at = now()');
-  nowMs = 5 * SECOND_MS;
-  const late = cache.get(hash);
-  while (releases.length < 2) await setImmediate();
-  releases[1]?.();
-  expect(await late).toMatchObject({ revoked: true });
-  releases[0]?.();
-  expect(await early).toMatchObject({ revoked: false });
-  expect(cache.peek(hash)).toMatchObject({ revoked: true });
+describe('with a network that delays one response', () => {
+  let relay: Relay;
+  const store = useStore(async (database) => {
+    relay = await Relay.open(database.url);
+    return { database: { ...database, url: relay.url }, env: PATIENT_STATEMENTS };
+  });
+
+  test('GET /v1/nothing › a lookup that ends after a later one does not replace the later state', async () => {
+    const owner = await createOwner(store.database, { name: 'Held' });
+    const hash = hashKey(owner.key);
+    // The server reads the first state at once, and it arrives after the second one.
+    const isRead = relay.untilReceived(Buffer.from('Held'));
+    relay.holdOneAfter(hash);
+    const early = ask(store, owner.key);
+    await isRead;
+    await revoke(store, owner.id);
+    await store.service.advance(5 * SECOND_MS);
+    expectError(await ask(store, owner.key), 401, 'invalid_api_key');
+    await relay.restore();
+    expect((await early).status).toBe(404);
+    // Without the database, the service uses the last state that it knows.
+    await relay.cut();
+    expectError(await ask(store, owner.key), 401, 'invalid_api_key');
+  });
 });
