@@ -1,16 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import { KeyUsage } from '../../../../src/platform/access/usage/key-usage.js';
-import { KeyUsageRepository } from '../../../../src/platform/access/usage/key-usage.repository.js';
-import type { KeyState } from '../../../../src/platform/http/request/caller.js';
 import { useDatabase } from '../../../harness/database/database.js';
-import { holdTable } from '../../../harness/database/database-lock.js';
+import { holdAfter, holdTable } from '../../../harness/database/database-lock.js';
 import { createKey, createOwner } from '../../../harness/database/factories.js';
 import { Relay } from '../../../harness/database/relay.js';
 import { ApiClient } from '../../../harness/http/client.js';
 import { Cli } from '../../../harness/processes/command.js';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../../harness/rate-limit/limits.js';
 import { START_MS, startService, type TestService } from '../../../harness/service/service.js';
-import { startTestingApp } from '../../../harness/service/testing-app.js';
 
 const TODAY = '2027-03-01';
 const database = useDatabase();
@@ -102,6 +97,38 @@ test('nothing is lost or counted twice while the database is away, and if the re
   expect(await usage(keyId)).toEqual([on(TODAY, 6)]);
 });
 
+test('an attempt to save that ends late does not lower the counts of a later one', async () => {
+  const relay = await Relay.open(database.url);
+  const env = { DATABASE_STATEMENT_TIMEOUT_SECONDS: '60' };
+  const service = await startService({ database: { ...database, url: relay.url }, env });
+  const { key, keyId } = await createOwner(database, { limits: { perMinute: 3, perDay: 100 } });
+  // The server delays the attempt that stores these counts.
+  await database.query(
+    `CREATE FUNCTION delay() RETURNS trigger LANGUAGE plpgsql AS
+       'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END';
+     CREATE TRIGGER delay BEFORE INSERT ON api_key_usage FOR EACH ROW
+       WHEN (NEW.requests = 3 AND NEW.rejections = 2) EXECUTE FUNCTION delay()`,
+  );
+  const lock = await holdAfter(database, 'SELECT pg_advisory_xact_lock(1)');
+  expect(await send(service, key, 5)).toEqual([404, 404, 404, 429, 429]);
+  const early = save(service);
+  await lock.waitedFor();
+  await relay.cut();
+  await early;
+  await relay.restore();
+  await service.advance(MINUTE_MS);
+  expect(await send(service, key, 4)).toEqual([404, 404, 404, 429]);
+  await save(service);
+  const later = [on(TODAY, 6, 3)];
+  expect(await usage(keyId)).toEqual(later);
+  await lock.release();
+  // Waits for the end of the early attempt.
+  await database.query('BEGIN; LOCK TABLE api_key_usage; COMMIT');
+  expect(await usage(keyId)).toEqual(later);
+  await database.query('DROP FUNCTION delay CASCADE');
+  await service.close();
+});
+
 test('counting takes no statement', async () => {
   const relay = await Relay.open(database.url);
   const service = await startService({ database: { ...database, url: relay.url } });
@@ -179,22 +206,23 @@ describe('pets keys usage', () => {
 
 test('a save, such as that of the shutdown, stores what one in progress could not store', async () => {
   const env = { DATABASE_LOCK_TIMEOUT_SECONDS: '60', DATABASE_STATEMENT_TIMEOUT_SECONDS: '60' };
-  const { app } = await startTestingApp({ database, features: [], env });
-  const { keyId } = await createOwner(database);
-  const counter = app.get(KeyUsage);
-  counter.count({ keyId: BigInt(keyId) } as KeyState, false);
+  const service = await startService({ database, env });
+  const { key, keyId } = await createOwner(database);
+  await send(service, key, 1);
   const lock = await holdTable(database, 'api_key_usage', 'ACCESS EXCLUSIVE');
-  const first = counter.save();
+  const first = save(service);
   await lock.waitedFor();
-  const second = counter.save();
+  const second = service.runJob('KeyUsage.onApplicationShutdown');
+  // Its response follows the start of the job.
+  await service.metrics();
   await database.query(
     "SELECT pg_cancel_backend(pid) FROM pg_locks WHERE NOT granted AND relation = 'api_key_usage'::regclass AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
   );
   await first;
   await lock.release();
   await second;
-  const stored = 'SELECT requests FROM api_key_usage WHERE key_id = $1';
-  expect(await database.query(stored, [keyId])).toEqual([{ requests: '1' }]);
+  expect(await usage(keyId)).toEqual([on(TODAY, 1)]);
+  await service.close();
 });
 
 test('pets keys usage --csv › has a line for each day, owner and API key', async () => {
@@ -232,18 +260,4 @@ test('pets keys usage --csv › has a line for each day, owner and API key', asy
   const days = (await csv('--days', '2')).map((line) => line.replace(/^[\d-]{10},/, ''));
   expect(days).toEqual(['a,2,app,5,0', 'a,2,app,1,0']);
   expect(await csv('--day', '2020-03-01')).toEqual([]);
-});
-
-test('an attempt to save that ends late does not lower the counts of a later one', async () => {
-  const { app } = await startTestingApp({ database, features: [] });
-  const usage = app.get(KeyUsageRepository);
-  const { keyId } = await createOwner(database);
-  const count = { day: 1, keyId: BigInt(keyId), counter: randomUUID() };
-  await usage.save([{ ...count, requests: 5, rejections: 3 }]);
-  await usage.save([{ ...count, requests: 4, rejections: 2 }]);
-  expect(
-    await database.query('SELECT requests, rejections FROM api_key_usage WHERE counter = $1', [
-      count.counter,
-    ]),
-  ).toEqual([{ requests: '5', rejections: '3' }]);
 });
