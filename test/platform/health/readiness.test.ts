@@ -1,105 +1,75 @@
-import { Injectable, Logger, Module } from '@nestjs/common';
-import { Readiness } from '#platform';
-import { ServiceMetrics } from '../../../src/platform/metrics/service-metrics.js';
-import { useDatabase } from '../../harness/database/database.js';
-import { startTestingApp } from '../../harness/service/testing-app.js';
+import { useStore } from '../../harness/http/store.js';
+import type { LogLine } from '../../harness/service/output.js';
 
-const never = new Promise(() => undefined);
-/** What the checks of the components return. */
-let search: () => unknown = () => 'pong';
-let mail: () => unknown = () => true;
-let checks = 0;
+const store = useStore({ features: 'components' });
 
-@Injectable()
-class Components {
-  constructor(readonly readiness: Readiness) {
-    readiness.add('search', { required: true, limitMs: 50, check: () => ++checks && search() });
-    readiness.add('mail', { limitMs: 50, check: () => mail() });
-  }
+/** Sets what the checks of the components do. */
+async function choose(search: string, mail: string): Promise<void> {
+  const headers = { 'Content-Type': 'application/json' };
+  const body = JSON.stringify({ search, mail });
+  const { status } = await store.api.send('/v1/components', { method: 'PUT', headers, body });
+  expect(status).toBe(204);
 }
 
-@Module({ providers: [Components] })
-class ComponentsModule {}
+const report = () => store.anonymous.get('/health/ready');
 
-const database = useDatabase();
-let started: Awaited<ReturnType<typeof startTestingApp>>;
-beforeAll(async () => {
-  started = await startTestingApp({ database, features: [ComponentsModule] });
-});
-
-async function ready() {
-  const response = await fetch(`${started.url}/health/ready`);
-  return { status: response.status, body: (await response.json()) as { checks: object } };
-}
-
-const fails = () => Promise.reject(new Error('refused'));
-const throws = () => {
-  throw new Error('refused');
-};
-const up = () => Promise.resolve();
-
-test.each<[string, () => unknown, () => unknown, number, string, states: [string, string]]>([
-  ['all components are up', () => 'pong', () => true, 200, 'ok', ['up', 'up']],
-  ['one that is not required hangs', up, () => never, 200, 'degraded', ['up', 'down']],
-  ['one that is not required fails', up, fails, 200, 'degraded', ['up', 'down']],
-  ['one that is not required throws', up, throws, 200, 'degraded', ['up', 'down']],
-  ['one that is required hangs', () => never, up, 503, 'unavailable', ['down', 'up']],
-  ['one that is required fails', fails, up, 503, 'unavailable', ['down', 'up']],
-  ['one that is required returns false', () => false, fails, 503, 'unavailable', ['down', 'down']],
-  ['one is read-only', () => 'read-only', up, 200, 'degraded', ['read-only', 'up']],
+test.each<[string, string, string, number, string, states: [string, string]]>([
+  ['all components are up', 'up', 'true', 200, 'ok', ['up', 'up']],
+  ['one that is not required hangs', 'nothing', 'hangs', 200, 'degraded', ['up', 'down']],
+  ['one that is not required fails', 'nothing', 'fails', 200, 'degraded', ['up', 'down']],
+  ['one that is not required throws', 'nothing', 'throws', 200, 'degraded', ['up', 'down']],
+  ['one that is required hangs', 'hangs', 'nothing', 503, 'unavailable', ['down', 'up']],
+  ['one that is required fails', 'fails', 'nothing', 503, 'unavailable', ['down', 'up']],
+  ['one that is required returns false', 'false', 'fails', 503, 'unavailable', ['down', 'down']],
+  ['one is read-only', 'read-only', 'nothing', 200, 'degraded', ['read-only', 'up']],
 ])('GET /health/ready of a feature › %s', async (_title, first, second, code, status, states) => {
-  search = first;
-  mail = second;
+  await choose(first, second);
   const expected = { search: states[0], mail: states[1], database: 'up', shutdown: 'no' };
-  const { status: sent, body } = await ready();
+  const { status: sent, json } = await report();
   expect(sent).toBe(code);
-  expect(body).toMatchObject({ status, checks: expected });
-  const metrics = await started.app.get(ServiceMetrics).text();
+  expect(json).toMatchObject({ status, checks: expected });
+  const metrics = await store.service.metrics();
   const isUp = (name: string) =>
     `component_up{component="${name}"} ${+(states[+(name === 'mail')] !== 'down')}`;
   for (const name of ['search', 'mail']) expect(metrics).toContain(isUp(name));
   expect(metrics).toContain('component_up{component="database_writes"} 1');
 });
 
+/** Returns the log lines so far about changes of a component. */
+async function changesOf(component: string): Promise<LogLine[]> {
+  // They arrive before the metrics.
+  await store.service.metrics();
+  const isChange = (line: LogLine) =>
+    line.msg === 'component changed' && line['component'] === component;
+  return store.service.logs().filter(isChange);
+}
+
 test('each change of a component is logged, with the cause', async () => {
-  const { readiness } = started.app.get(Components, { strict: false });
-  search = up;
-  mail = up;
-  await readiness.report();
-  const lines: unknown[] = [];
-  jest.spyOn(Logger.prototype, 'log').mockImplementation((line: unknown) => lines.push(line));
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation((line: unknown) => lines.push(line));
-  for (const check of [fails, fails, () => never, up]) {
-    mail = check;
-    await readiness.report();
+  await choose('up', 'up');
+  await report();
+  const before = (await changesOf('mail')).length;
+  for (const check of ['fails', 'fails', 'hangs', 'up']) {
+    await choose('up', check);
+    await report();
   }
-  const line = { msg: 'component changed', component: 'mail' };
-  expect(lines).toEqual([
-    { ...line, state: 'down', cause: 'refused' },
-    { ...line, state: 'up', cause: undefined },
-  ]);
-  jest.restoreAllMocks();
+  const [down, up, ...others] = (await changesOf('mail')).slice(before);
+  expect(down).toMatchObject({ level: 40, state: 'down', cause: 'refused' });
+  expect(up).toMatchObject({ level: 30, state: 'up' });
+  expect(up).not.toHaveProperty('cause');
+  expect(others).toEqual([]);
 });
 
 test('GET /health/ready › any number of probes share one check, and the next one checks again', async () => {
-  let release = (): void => undefined;
-  const held = new Promise<void>((resolve) => (release = resolve));
-  const { readiness } = started.app.get(Components, { strict: false });
-  search = () => held;
-  mail = up;
-  checks = 0;
-  const reports = Array.from({ length: 20 }, () => readiness.report());
-  await Promise.resolve();
-  release();
-  expect(new Set((await Promise.all(reports)).map(({ status }) => status)).size).toBe(1);
-  expect(checks).toBe(1);
-  await readiness.report();
-  expect(checks).toBe(2);
+  await choose('up', 'up');
+  const { json } = await store.api.get('/v1/components/shared');
+  expect(json).toEqual({ statuses: ['ok'], checks: [1, 2] });
 });
 
-test('a name of a component that is taken is rejected', () => {
-  const { readiness } = started.app.get(Components, { strict: false });
+test('a name of a component that is taken is rejected', async () => {
+  const failureOf = async (name: string) =>
+    (await store.api.post(`/v1/components/${name}`, {})).json.failure;
   for (const name of ['database', 'shutdown', 'search']) {
-    expect(() => readiness.add(name, { check: up })).toThrow(`${name} is taken`);
+    expect(await failureOf(name)).toBe(`${name} is taken`);
   }
+  expect(await failureOf('printer')).toBeNull();
 });
