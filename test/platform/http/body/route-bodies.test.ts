@@ -1,65 +1,38 @@
-import type { IncomingMessage } from 'node:http';
-import { Body, Controller, Module, Post } from '@nestjs/common';
-import { BodyLimit, Public } from '#platform';
-import { OverloadMiddleware } from '../../../../src/platform/overload.middleware.js';
-import { useDatabase } from '../../../harness/database/database.js';
-import { createKey, createOwner } from '../../../harness/database/factories.js';
+import { createKey } from '../../../harness/database/factories.js';
 import { RawConnection, requestHead } from '../../../harness/http/raw-connection.js';
-import { startTestingApp } from '../../../harness/service/testing-app.js';
-
-@Controller('notes')
-class NotesController {
-  @Post()
-  add(@Body() note: object) {
-    return note;
-  }
-
-  @Public()
-  @Post('public')
-  addPublic(@Body() note: object) {
-    return note;
-  }
-}
-
-@Module({ controllers: [NotesController] })
-class NotesModule {}
+import { featureFile, useStore } from '../../../harness/http/store.js';
+import { untilMetric } from '../../../harness/service/metrics.js';
+import { startService } from '../../../harness/service/service.js';
 
 const BODY = '{"text":"Hello"}';
 const JSON_TYPE = 'application/json';
-const database = useDatabase();
+const store = useStore({
+  features: 'notes',
+  env: { MAX_UNAUTHENTICATED_REQUESTS: '5', MAX_REQUESTS_IN_PROGRESS: '10' },
+});
 const keys: Record<string, string> = { unknown: 'unknown' };
-let overload: OverloadMiddleware;
-let port: number;
-/** The bytes of the body of the last request that Node's parser has passed on. */
-let parsedBytes: number;
 
 beforeAll(async () => {
-  const env = { MAX_UNAUTHENTICATED_REQUESTS: '5', MAX_REQUESTS_IN_PROGRESS: '10' };
-  const { app, url } = await startTestingApp({ database, features: [NotesModule], env });
-  port = Number(new URL(url).port);
-  overload = app.get(OverloadMiddleware);
-  const { id, key } = await createOwner(database);
-  Object.assign(keys, {
-    valid: key,
-    read: (await createKey(database, id, { access: 'read' })).key,
-  });
-  app.getHttpServer().on('request', (request: IncomingMessage) => {
-    parsedBytes = 0;
-    const push = request.push.bind(request);
-    request.push = (chunk: Buffer | null) => {
-      parsedBytes += chunk?.length ?? 0;
-      return push(chunk);
-    };
-  });
+  const { key: read } = await createKey(store.database, store.owner.id, { access: 'read' });
+  Object.assign(keys, { valid: store.owner.key, read });
 });
 
-/** Sends a head and its body at once. `inProgress` other requests are in progress. */
+const untilInProgress = (requests: number) =>
+  untilMetric(store.service, 'requests_in_progress', (count) => count === requests);
+
+/** Sends a head and its body at once, while other requests are in progress. */
 async function post(path: string, key?: string, type = JSON_TYPE, inProgress = 0) {
+  const waiting = requestHead('GET /v1/notes/never', store.owner.key);
+  const others = await Promise.all(
+    Array.from({ length: inProgress }, () => RawConnection.open(store.service, waiting)),
+  );
+  await untilInProgress(inProgress);
   const headers = [`Content-Type: ${type}`, `Content-Length: ${BODY.length}`];
-  overload.inProgress += inProgress;
   const head = requestHead(`POST ${path}`, key && keys[key], ...headers);
-  const { status, headers: sent } = await RawConnection.exchange({ port }, head + BODY);
-  overload.inProgress -= inProgress;
+  const { status, headers: sent } = await RawConnection.exchange(store.service, head + BODY);
+  for (const { socket } of others) socket.resetAndDestroy();
+  await untilInProgress(0);
+  const { parsedBytes } = (await store.api.get('/v1/notes')).json;
   return { status, connection: sent['connection'], parsedBytes };
 }
 
@@ -78,36 +51,27 @@ test.each([
 );
 
 test.each([
-  ['201 without an API key', 201, '/v1/notes/public', undefined, JSON_TYPE],
-  ['201 with a valid API key', 201, '/v1/notes', 'valid', JSON_TYPE],
-  ['403 with a read-only API key', 403, '/v1/notes', 'read', JSON_TYPE],
-  ['404 with a valid API key', 404, '/v1/nope', 'valid', JSON_TYPE],
-  ['415 with a valid API key', 415, '/v1/notes', 'valid', 'text/plain'],
+  ['201 without an API key', 201, '/v1/notes/public', undefined, JSON_TYPE, 4],
+  ['201 with a valid API key', 201, '/v1/notes', 'valid', JSON_TYPE, 9],
+  ['403 with a read-only API key', 403, '/v1/notes', 'read', JSON_TYPE, 0],
+  ['404 with a valid API key', 404, '/v1/nope', 'valid', JSON_TYPE, 0],
+  ['415 with a valid API key', 415, '/v1/notes', 'valid', 'text/plain', 0],
 ])(
   'POST › %s: the connection stays open, because the body arrived with the head',
-  async (_title, status, path, key, type) => {
+  async (_title, status, path, key, type, inProgress) => {
     const expected = { status, connection: 'keep-alive', parsedBytes: BODY.length };
-    expect(await post(path, key, type)).toEqual(expected);
+    expect(await post(path, key, type, inProgress)).toEqual(expected);
   },
 );
 
 test.each([
-  ['MAX_UPLOAD_MEBIBYTES', 2_000_000, 1],
-  ['MAX_ARRIVING_MEBIBYTES', 2_000_000, 1],
-  ['values', 10, 11],
-  ['values', NaN, 1],
-])(
-  'the start rejects a @BodyLimit() that the service cannot keep: %s',
-  async (name, bytes, values) => {
-    @BodyLimit({ bytes, values })
-    @Controller('imports')
-    class LargeController {}
-    @Module({ controllers: [LargeController] })
-    class LargeModule {}
-    const env = name === 'values' ? {} : { [name]: '1' };
-    const start = startTestingApp({ database, features: [LargeModule], env });
-    await expect(start).rejects.toThrow(
-      /^LargeController: @BodyLimit\(\) accepts at most \d+ bytes .*$/,
-    );
-  },
-);
+  { NOTE_BYTES: '2000000', MAX_UPLOAD_MEBIBYTES: '1' },
+  { NOTE_BYTES: '2000000', MAX_ARRIVING_MEBIBYTES: '1' },
+  { NOTE_BYTES: '10', NOTE_VALUES: '11' },
+  { NOTE_VALUES: 'NaN' },
+])('the start rejects a @BodyLimit() that the service cannot keep: %j', async (env) => {
+  const features = featureFile('notes');
+  await expect(startService({ database: store.database, features, env })).rejects.toThrow(
+    /: StartError: LargeNotesController: @BodyLimit\(\) accepts at most \d+ bytes /,
+  );
+});
