@@ -43,7 +43,8 @@ type Environment = Record<string, string>;
 interface Start {
   env?: Environment;
   nowMs: number;
-  app: boolean;
+  /** Whether it has the AppModule of src/ instead of that of the tests, or the path of a file with another one. */
+  app: boolean | string;
   features: string[];
   command?: string[];
 }
@@ -178,12 +179,16 @@ async function serve(socket: Socket): Promise<void> {
 /** Returns the root module with an AppModule and with features. */
 async function rootOf({ app, features }: Pick<Start, 'app' | 'features'>): Promise<Type> {
   const imports = [
-    app ? ((await import(TEAM)) as { AppModule: Type }).AppModule : AppModule,
+    app === false ? AppModule : await rootIn(app === true ? TEAM : app),
     ...(await Promise.all(features.map(modulesOf))).flat(),
   ];
   @Module({ imports })
   class Root {}
   return Root;
+}
+
+async function rootIn(file: string): Promise<Type> {
+  return ((await import(file)) as { AppModule: Type }).AppModule;
 }
 
 /** @param job the class of a provider and its method, as in `LastUsed.write` */

@@ -7,7 +7,7 @@ import { addOutput, expectNoKey, newOutput } from './output.js';
 interface ApplicationOptions {
   env: Record<string, string>;
   nowMs: number;
-  app: boolean;
+  app: boolean | string;
   features: readonly string[];
 }
 
@@ -60,7 +60,7 @@ export class HostedApplication {
 
   static async start(options: ApplicationOptions): Promise<HostedApplication> {
     const socket = connectToHost();
-    const application = new HostedApplication(socket, options.app);
+    const application = new HostedApplication(socket, options.app === true);
     const { port, failure } = await application.ask(options);
     if (port === undefined) throw new Error(`the application did not start: ${failure}`);
     return Object.assign(application, { port });

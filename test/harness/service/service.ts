@@ -74,9 +74,9 @@ interface ServiceOptions {
   database?: TestDatabase;
   /**
    * Whether the application has AppModule instead of the store of the platform's tests. It prints the cause of
-   * a 500.
+   * a 500. The path of a file: that of its AppModule.
    */
-  app?: boolean;
+  app?: boolean | string;
   /** Paths of modules whose default exports list Nest modules to add. */
   features?: string | readonly string[];
 }

@@ -1,15 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { type INestApplication, Module } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { AdministrationModule, KeyAdministration } from '#platform';
-import { KeyCache } from '../../../src/platform/access/key-cache/key-cache.js';
-import { OwnerAdministration } from '../../../src/platform/access/administration/owner-administration.js';
 import { PLANS } from '../../../src/plans.js';
 import type { PlanLimits } from '../../../src/platform/config/plan-limits.js';
 import { ApiClient } from '../../harness/http/client.js';
-import { useDatabase } from '../../harness/database/database.js';
 import { createKey, createOwner, type TestOwner } from '../../harness/database/factories.js';
-import { useStore } from '../../harness/http/store.js';
+import { featureFile, useStore } from '../../harness/http/store.js';
 import {
   DAY_MS,
   limitsOf,
@@ -18,8 +13,7 @@ import {
   SECOND_MS,
   sequentially,
 } from '../../harness/rate-limit/limits.js';
-import { until } from '../../harness/run/until.js';
-import { startTestingApp } from '../../harness/service/testing-app.js';
+import { metric } from '../../harness/service/metrics.js';
 import { UNBOUNDED } from '../../harness/service/service.js';
 
 const store = useStore({ env: UNBOUNDED });
@@ -126,33 +120,28 @@ describe('a plan change', () => {
 
 // Last, because its end closes the services of this file.
 describe('the plans of a store', () => {
-  const plans = { free: null, gold: { perMinute: 7, perDay: 70 }, partner: null };
-  const database = useDatabase();
+  const other = useStore({ app: featureFile('other-plans') });
   const custom = (plan: string, limitPerMinute: number | null, limitPerDay = limitPerMinute) => ({
     plan,
     limitPerMinute,
     limitPerDay,
   });
 
-  @Module({ imports: [AdministrationModule] })
-  class KeysModule {}
-
-  let app: INestApplication;
-  let url: string;
-  beforeAll(async () => {
-    ({ app, url } = await startTestingApp({ database, plans, features: [KeysModule] }));
-  });
-
-  const ask = (key: string) =>
-    fetch(`${url}/v1/none`, { headers: { Authorization: `Bearer ${key}` } });
+  const ask = (key: string) => other.asks(key)();
+  const issue = async (owner: string, plan: object) =>
+    (await other.anonymous.post('/v1/plans/new-owner', { owner, plan })).json;
+  const setPlan = async (owner: string, plan: object) =>
+    (await other.anonymous.post('/v1/plans/change', { owner, plan })).json;
+  const lookups = (source: string) =>
+    metric(other.service, `key_lookups_total{source="${source}"}`);
 
   it.each([
     ['gold', null, 7],
     ['partner', 3, 3],
   ])('limit its owners, and are in the description: %s', async (plan, limit, expected) => {
-    const { key } = await app.get(KeyAdministration).issue(plan, custom(plan, limit));
-    expect((await ask(key)).headers.get('x-ratelimit-limit')).toBe(String(expected));
-    const { info } = (await (await fetch(`${url}/openapi.json`)).json()) as OpenAPIObject;
+    const { key } = await issue(plan, custom(plan, limit));
+    expect((await ask(key)).headers['x-ratelimit-limit']).toBe(String(expected));
+    const { info } = (await other.anonymous.get('/openapi.json')).json as OpenAPIObject;
     expect(info.description).toContain('Free custom, Gold 7 and 70, Partner custom.');
   });
 
@@ -163,26 +152,25 @@ describe('the plans of a store', () => {
     ['lacks a limit', custom('partner', 1, null), 'lacks its limits'],
     ['has limits of its own', custom('gold', 1), 'The limits of the plan "gold" are fixed.'],
   ])('no owner gets one that %s', async (_name, plan, message) => {
-    const owner = app.get(OwnerAdministration);
-    const keys = app.get(KeyAdministration);
-    await expect(keys.issue('New', plan)).rejects.toThrow(message);
-    await createOwner(database, { name: 'Old', plan: 'gold' }).catch(() => undefined);
-    await expect(owner.setPlan('Old', plan)).rejects.toThrow(message);
+    const failure = { failure: expect.stringContaining(message) };
+    expect(await issue('New', plan)).toEqual(failure);
+    await createOwner(other.database, { name: 'Old', plan: 'gold' }).catch(() => undefined);
+    expect(await setPlan('Old', plan)).toEqual(failure);
   });
 
   it('that are removed: 503 for their owners without a query for each request, until an operator has changed the plan', async () => {
-    const { key } = await createOwner(database, { name: 'Silver', plan: 'silver' });
+    const { key } = await createOwner(other.database, { name: 'Silver', plan: 'silver' });
     expect((await ask(key)).status).toBe(503);
-    const { statistics } = app.get(KeyCache, { strict: false });
-    const { cache } = statistics;
-    await until(async () => {
-      expect((await ask(key)).status).toBe(503);
-      return statistics.cache > cache;
-    });
-    await app.get(OwnerAdministration).setPlan('Silver', custom('gold', null));
-    await until(async () => (await ask(key)).headers.get('x-ratelimit-limit') === '7');
-    await database.query(`UPDATE api_keys SET revoked_at = now()`);
-    await database.query(`UPDATE owners SET plan = 'silver'`);
-    await until(async () => (await ask(key)).status === 401);
+    const [cached, queries] = [await lookups('cache'), await lookups('database')];
+    expect((await ask(key)).status).toBe(503);
+    expect(await lookups('cache')).toBeGreaterThan(cached);
+    expect(await lookups('database')).toBe(queries);
+    await setPlan('Silver', custom('gold', null));
+    await other.service.advance(5 * SECOND_MS);
+    expect((await ask(key)).headers['x-ratelimit-limit']).toBe('7');
+    await other.query(`UPDATE api_keys SET revoked_at = now()`);
+    await other.query(`UPDATE owners SET plan = 'silver'`);
+    await other.service.advance(5 * SECOND_MS);
+    expect((await ask(key)).status).toBe(401);
   });
 });
