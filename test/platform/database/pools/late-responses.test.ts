@@ -7,6 +7,8 @@ import { useDatabase } from '../../../harness/database/database.js';
 import { Relay } from '../../../harness/database/relay.js';
 
 const MINUTE_MS = 60_000;
+/** How long a network keeps an idle connection at least. */
+const NETWORK_LIMIT_MS = 60_000;
 
 const database = useDatabase();
 let relay: Relay;
@@ -53,4 +55,17 @@ test('a late response to a write is a failure that names the limit, for one minu
 test('a late response to a read is no failure of writes', async () => {
   expect(isUnavailable(await runLate('SELECT FROM test_notes'))).toBe(true);
   expect(pool.writeFailure).toBeUndefined();
+});
+
+test('a pool closes a connection before a network forgets it, and the system sends keepalives', () => {
+  const { database } = new Settings(PRODUCT, { DATABASE_URL: 'postgres://db' });
+  for (const purpose of ['', 'probes', 'cli']) {
+    const config = connectionConfig(database.connection ?? {}, database, purpose);
+    const { idleTimeoutMillis = 0, keepAliveInitialDelayMillis = 0 } = config;
+    for (const ms of [idleTimeoutMillis, keepAliveInitialDelayMillis]) {
+      expect(ms).toBeGreaterThan(0);
+      expect(ms).toBeLessThan(NETWORK_LIMIT_MS);
+    }
+    expect(config.keepAlive).toBe(true);
+  }
 });
