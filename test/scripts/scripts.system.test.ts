@@ -13,7 +13,7 @@ import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { PACKAGES } from '../harness/run/packages.js';
 import { missingSources } from '../harness/run/source-maps.js';
 import { ProjectCopy } from '../harness/processes/project-copy.js';
-import { inheritedEnvironment } from '../harness/service/service.js';
+import { type Environment, inheritedEnvironment } from '../harness/service/service.js';
 
 const ROOT = resolve(__dirname, '../..');
 
@@ -78,45 +78,46 @@ test('npm run cli and npx pets › need no earlier build and no scripts of npm b
   expect(brokenSourceMaps(project)).toEqual([]);
 });
 
-test('npm run cli › writes nothing if the build is current, and builds again if a source was renamed or a file of the build is missing', () => {
+test('npm run cli › writes nothing if the build is current, also if a source has a new time', () => {
   project = new ProjectCopy();
   project.addBuild();
-  const filesOf = (folder: string) =>
-    listFiles(folder).map((name) => `${name} ${fs.statSync(join(folder, name)).mtimeMs}`);
-  const run = () => {
-    const args = [project!.path('scripts/cli.mjs'), '--version'];
-    const { stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
-    expect(stderr).toBe('');
-    return filesOf(project!.folder);
-  };
-  const before = filesOf(project.folder);
-  const folderChangedMs = fs.statSync(project.folder).mtimeMs;
-  expect(run()).toEqual(before);
-  // Nothing was created and removed again either.
-  expect(fs.statSync(project.folder).mtimeMs).toBe(folderChangedMs);
   // A copy of the project has files with new times, in any order.
   const inAMinute = new Date(Date.now() + 60_000);
   fs.utimesSync(project.path('src/product.ts'), inAMinute, inAMinute);
-  const copied = filesOf(project.folder);
-  expect(run()).toEqual(copied);
+  const before = timesOf(project.folder);
+  const folderChangedMs = fs.statSync(project.folder).mtimeMs;
+  const args = [project.path('scripts/cli.mjs'), '--version'];
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  expect(timesOf(project.folder)).toEqual(before);
+  // Nothing was created and removed again either.
+  expect(fs.statSync(project.folder).mtimeMs).toBe(folderChangedMs);
+});
 
-  const changes = [
-    () => fs.renameSync(project!.path(HEALTH), project!.path(`${HEALTH}-renamed.ts`)),
-    () => fs.rmSync(project!.path('dist/main.js')),
-  ];
-  for (const change of changes) {
-    change();
-    const changed = filesOf(project.folder);
-    expect(run()).not.toEqual(changed);
-  }
-  const built = filesOf(project.folder);
-  expect(run()).toEqual(built);
-}, 240_000);
+/** Returns the files of a folder with the times at which they were written. */
+const timesOf = (folder: string) =>
+  listFiles(folder).map((name) => `${name} ${fs.statSync(join(folder, name)).mtimeMs}`);
 
-test('scripts/build.mjs › builds a changed source that is older than the build, repeats what a virus scanner prevents on Windows, and removes what interrupted builds left', () => {
-  project = new ProjectCopy();
+const HEALTH = 'src/platform/health/health.controller.ts';
+
+/** Loaded by Node.js, lets each rename of scripts/start.mjs fail once. */
+const HELD = `
+  import fs from 'node:fs';
+  import { syncBuiltinESMExports } from 'node:module';
+  const { renameSync } = fs;
+  const failed = new Set();
+  fs.renameSync = (from, to) => {
+    if (!process.argv[1]?.endsWith('start.mjs') || failed.has(to)) return renameSync(from, to);
+    failed.add(to);
+    throw Object.assign(new Error('EPERM: operation not permitted, rename'), { code: 'EPERM' });
+  };
+  syncBuiltinESMExports();`;
+
+test('npm start, npm run cli and npm run openapi › build again after a change of the source, also if it is older than the build, in a folder with letters outside of ASCII and characters of patterns, stacks contain the lines of the sources, and SIGTERM stops the service; the build repeats what a virus scanner prevents on Windows, and removes what interrupted builds left', async () => {
+  project = new ProjectCopy('ünï (cödé) [1] {a} ! + 😀');
   project.addBuild();
   const built = listFiles(project.path('dist')).sort();
+  fs.writeFileSync(project.path('dist/removed.js'), '');
   const left = ['dist/main.js.0123abcd.new', '.dist-Ab12Cd/main.js'];
   const running = ['dist/main.js.4567cdef.new', '.dist-Ef34Gh/main.js'];
   for (const name of [...left, ...running]) {
@@ -125,37 +126,6 @@ test('scripts/build.mjs › builds a changed source that is older than the build
   }
   // A folder has no time of its files.
   for (const name of [...left, '.dist-Ab12Cd']) fs.utimesSync(project.path(name), 0, 0);
-  // A file that is restored from a backup has its old time.
-  fs.appendFileSync(project.path('src/product.ts'), 'export const changed = 1;\n');
-  fs.utimesSync(project.path('src/product.ts'), new Date(0), new Date(0));
-  const held = `
-    import fs from 'node:fs';
-    import { syncBuiltinESMExports } from 'node:module';
-    const { renameSync } = fs;
-    const failed = new Set();
-    fs.renameSync = (from, to) => {
-      if (failed.has(to)) return renameSync(from, to);
-      failed.add(to);
-      throw Object.assign(new Error('EPERM: operation not permitted, rename'), { code: 'EPERM' });
-    };
-    syncBuiltinESMExports();`;
-  const load = ['--import', `data:text/javascript,${encodeURIComponent(held)}`];
-  const script = project.path('scripts/build.mjs');
-  const { status, stderr } = spawnSync(process.execPath, [...load, script], { encoding: 'utf8' });
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-  expect(fs.readFileSync(project.path('dist/product.js'), 'utf8')).toContain('changed');
-  expect(left.filter((name) => fs.existsSync(project!.path(name)))).toEqual([]);
-  expect(running.filter((name) => !fs.existsSync(project!.path(name)))).toEqual([]);
-  fs.rmSync(project.path(running[0]!));
-  expect(listFiles(project.path('dist')).sort()).toEqual(built);
-});
-
-const HEALTH = 'src/platform/health/health.controller.ts';
-
-test('npm start, npm run cli and npm run openapi › build again after a change of the source, in a folder with letters outside of ASCII and characters of patterns, stacks contain the lines of the sources, and SIGTERM stops the service', async () => {
-  project = new ProjectCopy('ünï (cödé) [1] {a} ! + 😀');
-  project.addBuild();
-  fs.writeFileSync(project.path('dist/removed.js'), '');
   const file = project.path('src/product.ts');
   const lines = [
     'function fail() {',
@@ -164,47 +134,56 @@ test('npm start, npm run cli and npm run openapi › build again after a change 
     'fail();',
   ];
   fs.appendFileSync(file, lines.map((line) => `${line}\n`).join(''));
+  // A file that is restored from a backup has its old time.
+  fs.utimesSync(file, new Date(0), new Date(0));
   const lineNumber = fs.readFileSync(file, 'utf8').split('\n').length - 1;
   const frames = [`${file}:${lineNumber - 2}`, `${file}:${lineNumber}`];
 
-  for (const command of ['start', 'run openapi', 'run cli -- --version']) {
-    const { child, printed } = start(project, 'npm', '--silent', ...command.split(' '));
-    const closed = once(child, 'close');
-    const failed = linesOf(child.stderr);
-    await failed('Error: changed');
-    for (const frame of frames) expect(await failed(' at ')).toContain(frame);
-    if (command === 'start') {
-      await printed('listening');
-      child.kill('SIGTERM');
-      await printed('stopped');
-    }
-    await closed;
-  }
-  expect(fs.existsSync(project.path('openapi.yaml'))).toBe(true);
-  const built = listFiles(project.path('dist')).filter((name) => name.endsWith('.js'));
-  const code = built.map((name) => fs.readFileSync(join(project!.path('dist'), name), 'utf8'));
+  const held = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(HELD)}` };
+  const starting = start(project, ['npm', '--silent', 'start'], held);
+  await expectFrames(starting, frames);
+  await starting.printed('listening');
+  starting.child.kill('SIGTERM');
+  await starting.printed('stopped');
+  await starting.closed;
+
+  expect(left.filter((name) => fs.existsSync(project!.path(name)))).toEqual([]);
+  expect(running.filter((name) => !fs.existsSync(project!.path(name)))).toEqual([]);
+  fs.rmSync(project.path(running[0]!));
+  expect(listFiles(project.path('dist')).sort()).toEqual(built);
+  const code = built
+    .filter((name) => name.endsWith('.js'))
+    .map((name) => fs.readFileSync(join(project!.path('dist'), name), 'utf8'));
   expect(code.filter((text) => text.includes(ROOT))).toEqual([]);
-  expect(built).not.toContain('removed.js');
   expect(brokenSourceMaps(project)).toEqual([]);
+
+  // The new build is current.
+  const times = timesOf(project.path('dist'));
+  for (const command of [scriptOf('openapi'), scriptOf('cli', '--version')]) {
+    const running = start(project, command);
+    await expectFrames(running, frames);
+    await running.closed;
+  }
+  expect(timesOf(project.path('dist'))).toEqual(times);
+  expect(fs.existsSync(project.path('openapi.yaml'))).toBe(true);
 }, 240_000);
+
+/** Expects the stack of the changed source on standard error. */
+async function expectFrames({ child }: ReturnType<typeof start>, frames: string[]): Promise<void> {
+  const failed = linesOf(child.stderr);
+  await failed('Error: changed');
+  for (const frame of frames) expect(await failed(' at ')).toContain(frame);
+}
 
 test('npm run dev › each way to save a file leads to a new response, also right after the first build, and SIGTERM ends everything, also during a restart', async () => {
   project = new ProjectCopy('ünï (cödé) [1]');
   fs.writeFileSync(project.path('src/app.module.ts'), ROOT_MODULE);
-  const { child, printed } = start(project, 'npm', 'run', 'dev');
+  const { child, printed, closed } = start(project, ['npm', 'run', 'dev']);
   const catalogue = project.path('src/platform/errors/catalogue.ts');
   const extra = project.path('src/platform/errors/extra.ts');
   const original = fs.readFileSync(catalogue, 'utf8');
   const versions: [title: string, save: () => void][] = [
     ['saved early', () => fs.writeFileSync(catalogue, textOf('saved early'))],
-    [
-      'repaired',
-      () => {
-        fs.writeFileSync(catalogue, 'syntax error');
-        // Other editors write a new file, and rename it.
-        rename(catalogue, textOf('repaired'));
-      },
-    ],
     [
       'added',
       () => {
@@ -216,10 +195,12 @@ test('npm run dev › each way to save a file leads to a new response, also righ
       },
     ],
     [
-      'deleted',
+      'deleted and repaired',
       () => {
         fs.rmSync(extra);
-        rename(catalogue, textOf('deleted'));
+        fs.writeFileSync(catalogue, 'syntax error');
+        // Other editors write a new file, and rename it.
+        rename(catalogue, textOf('deleted and repaired'));
       },
     ],
   ];
@@ -245,7 +226,6 @@ test('npm run dev › each way to save a file leads to a new response, also righ
   const port = Number(new URL(addressIn(line)).port);
   const unfinished = await RawConnection.open({ port }, head);
   await message();
-  const closed = once(child, 'close');
   child.kill('SIGTERM');
   await printed('SIGTERM');
   rename(catalogue, original);
@@ -254,7 +234,7 @@ test('npm run dev › each way to save a file leads to a new response, also righ
   await expect(message()).rejects.toThrow('fetch failed');
 }, 600_000);
 
-test('npm start › without development packages, runs the build that exists, or says how to build', () => {
+test('npm start › without development packages, runs the build that exists, with a warning if a source was renamed or a file of the build is missing, or says how to build', () => {
   project = new ProjectCopy();
   const build = project.path('scripts/build.mjs');
   const text = fs.readFileSync(build, 'utf8');
@@ -268,12 +248,20 @@ test('npm start › without development packages, runs the build that exists, or
     status: 1,
     stderr: expect.stringMatching(/^[^\n]*--include=dev[^\n]*\n$/),
   });
-  fs.mkdirSync(project.path('dist'));
-  fs.writeFileSync(project.path('dist/main.js'), '');
-  expect(run()).toMatchObject({
+  project.addBuild();
+  const current = { status: 0, stderr: '' };
+  const warning = {
     status: 0,
     stderr: expect.stringMatching(/^Warning: [^\n]*--include=dev[^\n]*\n$/),
-  });
+  };
+  expect(run()).toMatchObject(current);
+  // With the packages, they lead to a new build.
+  for (const name of [HEALTH, 'dist/product.js']) {
+    fs.renameSync(project.path(name), project.path(`${name}-renamed.ts`));
+    expect({ name, ...run() }).toMatchObject({ name, ...warning });
+    fs.renameSync(project.path(`${name}-renamed.ts`), project.path(name));
+    expect({ name, ...run() }).toMatchObject({ name, ...current });
+  }
 });
 
 test('npm test › leaves out *.system.test.ts and *.nightly.test.ts, which have commands of their own, wherever the checkout is', () => {
@@ -288,8 +276,9 @@ test('npm test › leaves out *.system.test.ts and *.nightly.test.ts, which have
     fs.mkdirSync(dirname(file), { recursive: true });
     fs.writeFileSync(file, '');
   }
-  const list = (command: string, ...args: string[]): string[] => {
-    const options = { cwd: project!.folder, encoding: 'utf8' } as const;
+  const list = ([command, ...args]: Command): string[] => {
+    const env = { ...process.env, PATH: `${join(PACKAGES, '.bin')}:${process.env['PATH']}` };
+    const options = { cwd: project!.folder, encoding: 'utf8', env } as const;
     const { stdout } = spawnSync(command, [...args, '--listTests'], options);
     return stdout
       .trim()
@@ -298,10 +287,20 @@ test('npm test › leaves out *.system.test.ts and *.nightly.test.ts, which have
       .map((path) => relative(project!.folder, path).replaceAll('\\', '/'))
       .sort();
   };
-  expect(list('npm', 'test', '--silent', '--')).toEqual(quick);
-  expect(list('npm', 'run', '--silent', 'test:system', '--', 'test/toys')).toEqual([system[1]]);
-  expect(list(process.execPath, JEST)).toEqual([...quick, ...system, ...nightly].sort());
+  expect(list(scriptOf('test'))).toEqual(quick);
+  expect(list(scriptOf('test:system', 'test/toys'))).toEqual([system[1]]);
+  expect(list([process.execPath, JEST])).toEqual([...quick, ...system, ...nightly].sort());
 });
+
+type Command = readonly [command: string, ...args: string[]];
+
+/** Returns the command of a script of package.json with arguments, as npm runs it. npm itself would need more CPU time than most scripts. */
+function scriptOf(name: string, ...args: string[]): Command {
+  const { scripts } = JSON.parse(readProjectFile('package.json')) as {
+    scripts: Record<string, string>;
+  };
+  return ['sh', '-c', `${scripts[name]} "$@"`, 'sh', ...args];
+}
 
 /** Returns the sources in the source maps of the build that do not exist. */
 function brokenSourceMaps(project: ProjectCopy): string[] {
@@ -314,15 +313,15 @@ function brokenSourceMaps(project: ProjectCopy): string[] {
 }
 
 /** Starts the service, which `afterEach` stops. Returns what `linesOf` returns. */
-function start({ folder }: ProjectCopy, command: string, ...args: string[]) {
+function start({ folder }: ProjectCopy, [command, ...args]: Command, more: Environment = {}) {
   const settings = { PORT: '0', METRICS_PORT: '', DATABASE_URL: database.url };
   // No script asks a proxy for what runs on this machine (Node.js 24).
   const proxy = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: 'http://127.0.0.1:1' };
-  const env = { ...inheritedEnvironment(), ...settings, ...proxy };
+  const env = { ...inheritedEnvironment(), ...settings, ...proxy, ...more };
   const child = spawn(command, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], env });
   child.stderr.pipe(process.stderr);
   service = child;
-  return { child, printed: linesOf(child.stdout) };
+  return { child, closed: once(child, 'close'), printed: linesOf(child.stdout) };
 }
 
 const addressIn = (line: string) => (JSON.parse(line) as { address: string }).address;
