@@ -1,5 +1,5 @@
 // Starts the service with each environment of the first argument, a list in JSON, in one process. Prints a list of the
-// class and the message of each error.
+// class and the message of each error. A feature fails if FEATURE says so.
 import { register } from 'prom-client';
 import { AppModule } from '../../../src/app.module.js';
 import { runService } from '../../../src/platform/process/lifecycle.js';
@@ -15,7 +15,11 @@ for (const env of JSON.parse(process.argv[2] ?? '[]') as Record<string, string>[
   register.clear();
   Object.assign(process.env, env);
   try {
-    await runService(PRODUCT, () => Promise.resolve(AppModule));
+    await runService(PRODUCT, () =>
+      process.env['FEATURE'] === 'not loaded'
+        ? Promise.reject(new Error('The feature is broken.'))
+        : Promise.resolve(AppModule),
+    );
     errors.push(null);
   } catch (error) {
     if (!(error instanceof Error)) throw error;

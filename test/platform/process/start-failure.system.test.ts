@@ -1,7 +1,15 @@
 import { once } from 'node:events';
+import { appendFileSync, existsSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
+import { join } from 'node:path';
 import { PRODUCT } from '../../../src/product.js';
 import { closeBeforeDatabases, useDatabase } from '../../harness/database/database.js';
+import {
+  makeCluster,
+  makeFolder,
+  onLinux,
+  processesOf,
+} from '../../harness/processes/embedded-user.js';
 import { type Failure, failuresOf } from '../../harness/service/failing-starts.js';
 import { type Environment, spawnBuiltService } from '../../harness/service/service.js';
 
@@ -97,12 +105,49 @@ const FAILURES: [title: string, env: () => Environment, line: RegExp][] = [
 
 describe('one process that cannot start reports an error of one line', () => {
   let failures: Failure[];
+  /** With embedded databases. */
+  let embeddedFailures: Failure[];
+  const dataDirs = { FULL: '', STOPPED: '' };
 
   beforeAll(async () => {
-    failures = await failuresOf(
-      FAILURES.map(([, env]) => ({ DATABASE_URL: database.url, ...env() })),
-    );
+    const envs = FAILURES.map(([, env]) => ({ DATABASE_URL: database.url, ...env() }));
+    const embedded: Environment[] = [];
+    if (onLinux) {
+      for (const name of ['FULL', 'STOPPED'] as const) {
+        dataDirs[name] = makeFolder();
+        await makeCluster(dataDirs[name]);
+      }
+      const settings = 'max_connections = 1\nsuperuser_reserved_connections = 0\n';
+      appendFileSync(join(dataDirs.FULL, 'postgres/postgresql.conf'), settings);
+      embedded.push(
+        { DATABASE_URL: '', DATA_DIR: dataDirs.FULL },
+        { DATABASE_URL: '', DATA_DIR: dataDirs.STOPPED, FEATURE: 'not loaded' },
+      );
+    }
+    const all = await failuresOf([...envs, ...embedded]);
+    failures = all.slice(0, envs.length);
+    embeddedFailures = all.slice(envs.length);
   });
+
+  (onLinux ? test : test.skip)(
+    'DATA_DIR whose server has no connection for the service (Linux only)',
+    () => {
+      expect(embeddedFailures[0]).toEqual([
+        'StartError',
+        expect.stringMatching(/^DATA_DIR: The database allows no further connection\..+$/),
+      ]);
+      expect(processesOf(dataDirs.FULL)).toEqual([]);
+    },
+  );
+
+  (onLinux ? test : test.skip)(
+    'a module that cannot be loaded, after the embedded server was stopped (Linux only)',
+    () => {
+      expect(embeddedFailures[1]).toEqual(['Error', 'The feature is broken.']);
+      expect(existsSync(join(dataDirs.STOPPED, 'postgres/server.log'))).toBe(true);
+      expect(processesOf(dataDirs.STOPPED)).toEqual([]);
+    },
+  );
 
   test.each(FAILURES.map(([title, , line], index) => [title, line, index] as const))(
     '%s',

@@ -18,11 +18,7 @@ import {
 } from '../../../harness/processes/embedded-user.js';
 import { NODE } from '../../../harness/processes/node.js';
 import { until } from '../../../harness/run/until.js';
-import {
-  ENDLESS_FEATURES,
-  spawnBuiltService,
-  startBuiltService,
-} from '../../../harness/service/service.js';
+import { spawnBuiltService, startBuiltService } from '../../../harness/service/service.js';
 
 const ofLinux = onLinux ? describe : describe.skip;
 
@@ -122,16 +118,6 @@ ofLinux('starting the embedded database (Linux only)', () => {
     await service.opened();
     execFileSync('prlimit', ['--pid', String(service.process.pid), '--nproc=1:1'], user);
     await service.close();
-    expect(processesOf(dataDir)).toEqual([]);
-  });
-
-  test('the server stops if a module cannot be loaded', async () => {
-    const dataDir = makeFolder();
-    await makeCluster(dataDir);
-    const env = { DATA_DIR: dataDir, FEATURE: 'not loaded' };
-    const service = spawnBuiltService(env, ENDLESS_FEATURES);
-    await once(service.process, 'close');
-    expect(service.process.exitCode).toBe(1);
     expect(processesOf(dataDir)).toEqual([]);
   });
 
@@ -296,16 +282,5 @@ ofLinux('starting the embedded database (Linux only)', () => {
     expect(await new EmbeddedUser(dataDir, 'service').rejected()).toMatch(
       /did not start \(FATAL: could not access file "none": No such file or directory; log: .*server\.log\)/,
     );
-  });
-
-  test('one line names DATA_DIR if the server has no connection for the service', async () => {
-    const dataDir = makeFolder();
-    await makeCluster(dataDir);
-    const settings = 'max_connections = 1\nsuperuser_reserved_connections = 0\n';
-    fs.appendFileSync(join(dataDir, 'postgres/postgresql.conf'), settings);
-    const service = spawnBuiltService({ DATABASE_URL: '', DATA_DIR: dataDir });
-    await once(service.process, 'close');
-    expect(service.output()).toMatch(/^DATA_DIR: The database allows no further connection\..+\n$/);
-    expect(processesOf(dataDir)).toEqual([]);
   });
 });
