@@ -16,6 +16,7 @@ import {
 } from '../harness/pages/command-blocks.js';
 import {
   endShells,
+  hostedProgram,
   openShell,
   Operator,
   pathWith,
@@ -23,7 +24,7 @@ import {
   untilReady,
 } from '../harness/pages/reader.js';
 import { hasNamespaces } from '../harness/pages/shell.js';
-import { PROGRAM } from '../harness/processes/command.js';
+import { makeCluster } from '../harness/processes/embedded-user.js';
 import { describeWithAnyRedis, openRedis } from '../harness/processes/redis.js';
 import { until } from '../harness/run/until.js';
 import {
@@ -157,11 +158,16 @@ afterEach(async () => {
   async () => {
     const folder = temporaryFolder();
     const repository = join(folder, 'repository');
-    createRepository(repository);
+    // Those that the start needs.
+    createRepository(repository, 'src', 'scripts', '*.json', '.swcrc');
     const npm = execFileSync('sh', ['-c', 'command -v npm'], { encoding: 'utf8' }).trim();
     // .ci/run runs `npm ci`, and test/scripts tries the build of a new checkout.
     execFileSync(process.execPath, [join(ROOT, 'scripts/build.mjs')]);
-    const install = `ln -s ${PACKAGES} node_modules && exec cp -r ${join(ROOT, 'dist')} .`;
+    // The tests of the embedded database create a cluster.
+    const cluster = join(folder, 'cluster');
+    fs.mkdirSync(cluster);
+    await makeCluster(cluster);
+    const install = `ln -s ${PACKAGES} node_modules && mv ${cluster} .data && exec cp -r ${join(ROOT, 'dist')} .`;
     const PATH = pathWith({
       npm: `[ "$1" = ci ] && ${install}\nexec ${npm} "$@"`,
       pets: `exec node ${folder}/store/dist/cli/main.js "$@"`,
@@ -201,7 +207,7 @@ describeWithAnyRedis('docs/commands.md, docs/runbook.md and SECURITY.md', () => 
       SELECT 3, id, sha256(''), '' FROM owners WHERE plan = 'pro';
       ALTER TABLE api_keys ALTER COLUMN id RESTART WITH 17`);
     const settings = { REDIS_URL: redis.url, REDIS_PREFIX: database.name };
-    const operator = new Operator(database, settings);
+    const operator = await Operator.on(database, settings);
     let key = '';
     const runLine = (each: CommandBlock, line: string) => operator.run(each, line, `${key}\n`);
     for (const each of operators.runbook)
@@ -262,7 +268,7 @@ const PASSWORDS = 'owner\nowner\nservice\nservice\n';
 
 /** Starts a server, and returns it with a shell of its administrator in the folder of the project. */
 async function startServer() {
-  const running = await PostgresServer.create(postgres!);
+  const running = await PostgresServer.create(postgres!, {}, { isEmpty: true });
   await running.query(`CREATE ROLE ${ADMINISTRATOR} LOGIN CREATEROLE CREATEDB`);
   const { hostname, port } = new URL(running.url);
   const shell = openShell(ROOT, {
@@ -271,7 +277,7 @@ async function startServer() {
     PGPORT: port,
     PGUSER: ADMINISTRATOR,
     PGCONNECT_TIMEOUT: '5',
-    PATH: pathWith({ pets: `exec node ${PROGRAM} "$@"` }),
+    PATH: pathWith({ pets: await hostedProgram() }),
   });
   const storeOf = (role: string) => `postgres://${role}@${hostname}:${port}/pets`;
   const env = () => ({ DATABASE_URL: storeOf('pets_service'), MIGRATE_ON_START: 'false' });

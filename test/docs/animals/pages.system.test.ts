@@ -12,6 +12,7 @@ import {
   untilReady,
 } from '../../harness/pages/reader.js';
 import { hasNamespaces } from '../../harness/pages/shell.js';
+import { makeCluster } from '../../harness/processes/embedded-user.js';
 import { inheritedEnvironment, TEAM_MAIN } from '../../harness/service/service.js';
 import { addPets, newAnimalsCsv } from '../../harness/database/animals.js';
 
@@ -26,6 +27,8 @@ afterEach(endShells);
     const folder = temporaryFolder();
     const shell = openShell(folder, inheritedEnvironment(), true);
     await shell.run('the folders', 'mkdir store client && chmod 755 store && cd store');
+    fs.mkdirSync(join(folder, 'store/.data'));
+    await makeCluster(join(folder, 'store/.data'));
     await shell.run('the service', untilReady(`env DATA_DIR=.data node ${TEAM_MAIN}`));
     for (const [command, expected] of sessionOf(tryIt)) {
       expect((await shell.run(tryIt, command)).trim()).toBe(expected);
@@ -52,7 +55,7 @@ describe('docs/commands.md', () => {
 
   test('each command of the animals', async () => {
     await addPets(database, [{ id: 42 }, { id: 43, status: 'pending' }]);
-    const operator = new Operator(database, {}, { app: true });
+    const operator = await Operator.on(database, {}, { app: true });
     fs.writeFileSync(join(operator.folder, 'animals.csv'), newAnimalsCsv());
     const block = findBlock('docs/commands.md', 'pets keys issue');
     const lines = block.code.split('\n').filter(isAnimalsCommand);

@@ -68,14 +68,20 @@ export class PostgresServer {
    * Makes a server with an empty store and starts it.
    *
    * @param programs the folder of PostgreSQL's programs
+   * @param isEmpty leaves it without the tables of the store
    */
-  static async create(programs: string, settings: ServerSettings = {}): Promise<PostgresServer> {
+  static async create(
+    programs: string,
+    settings: ServerSettings = {},
+    { isEmpty = false } = {},
+  ): Promise<PostgresServer> {
     const folder = mkdtempSync(join(tmpdir(), 'pets-postgres-'));
     if (USER.uid !== undefined) chownSync(folder, USER.uid, USER.gid);
     const server = new PostgresServer(programs, folder, await freePort(), settings);
     try {
       await promisify(execFile)('cp', ['-a', await initialized(programs), server.data]);
       await server.start();
+      if (isEmpty) return server;
       const { code, stderr } = await new Cli({ DATABASE_URL: server.url }).run('db', 'migrate');
       if (code !== 0) throw new Error(stderr);
       return server;

@@ -1,18 +1,22 @@
+import { once } from 'node:events';
 import * as fs from 'node:fs';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestDatabase } from '../database/database.js';
 import { Cli, PROGRAM, TEAM_PROGRAM } from '../processes/command.js';
 import { type Environment, inheritedEnvironment } from '../service/service.js';
-import { type CommandBlock, nameOf } from './command-blocks.js';
+import type { CommandBlock } from './command-blocks.js';
 import { Shell } from './shell.js';
 
 const folders: string[] = [];
 const shells: Shell[] = [];
+const servers: Server[] = [];
 
 /** Ends the shells of a test, and removes its folders. */
 export async function endShells(): Promise<void> {
   for (const shell of shells.splice(0)) await shell.end();
+  for (const server of servers.splice(0)) server.close();
   for (const folder of folders.splice(0)) fs.rmSync(folder, { recursive: true, force: true });
 }
 
@@ -23,10 +27,7 @@ export async function endShells(): Promise<void> {
 export const untilReady = (command: string): string => `
   setsid ${command} > service.log 2>&1 &
   service=$!
-  for attempt in $(seq 600); do
-    curl --silent --output /dev/null http://127.0.0.1:3000/health/ready && break
-    kill -0 $service && sleep 0.1
-  done
+  grep --quiet --max-count=1 '"msg":"listening"' < <(tail --follow --lines=+1 --pid=$service service.log) || true
   curl --silent --fail http://127.0.0.1:3000/health/ready || { cat service.log; false; }`;
 
 /** Opens a shell that ends with `endShells`. Its parameters are those of `Shell`. */
@@ -44,42 +45,87 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** Creates programs that take the place of others. Returns the PATH that has them. */
+/** Creates programs that take the place of others, of scripts for `sh` or another shell. Returns the PATH that has them. */
 export function pathWith(scripts: Record<string, string>): string {
   const folder = temporaryFolder();
-  for (const [name, script] of Object.entries(scripts))
-    fs.writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  for (const [name, script] of Object.entries(scripts)) {
+    const shell = script.startsWith('#!') ? '' : '#!/bin/sh\n';
+    fs.writeFileSync(join(folder, name), `${shell}${script}\n`, { mode: 0o755 });
+  }
   return `${folder}:${process.env['PATH']}`;
+}
+
+/**
+ * Returns a script that runs a command in the host of this worker, which has loaded the code. A command that reads standard input (`-`) or
+ * writes to the working directory (`generate`) runs in a process of its own.
+ *
+ * @param settings in addition to the DATABASE_URL of the shell
+ * @param app whether the commands are those of the team, instead of the platform's tests
+ */
+export async function hostedProgram(
+  settings: Environment = {},
+  { app }: { app?: true } = {},
+): Promise<string> {
+  const server = createServer((socket) => {
+    runForShell(socket, settings, app ? { app } : {}).catch(() => socket.destroy());
+  });
+  servers.push(server);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return `#!/bin/bash
+    case " $* " in *" - "*|*" generate "*) exec node ${app ? TEAM_PROGRAM : PROGRAM} "$@" ;; esac
+    exec 3<>/dev/tcp/127.0.0.1/${port}
+    printf '%s\\0' $# "$PWD" "$DATABASE_URL" "$@" >&3
+    read -r code <&3
+    IFS= read -r -d '' errors <&3
+    printf %s "$errors" >&2
+    cat <&3
+    exit \${code:-1}`;
+}
+
+/** Runs the command that the script sends, and sends its exit code, standard error and standard output. */
+async function runForShell(
+  socket: Socket,
+  settings: Environment,
+  options: { app?: true },
+): Promise<void> {
+  let received = '';
+  const [folder, url, args] = await new Promise<[string, string, string[]]>((resolve, reject) => {
+    socket.once('error', reject).setEncoding('utf8');
+    socket.on('data', (part: string) => {
+      received += part;
+      const [count, folder = '', url = '', ...words] = received.split('\0');
+      if (words.length > Number(count)) resolve([folder, url, words.slice(0, -1)]);
+    });
+  });
+  // The host has another working directory, so the name of a CSV file becomes its path.
+  const words = args.map((word) => (word.endsWith('.csv') ? join(folder, word) : word));
+  const cli = new Cli({ ...settings, DATABASE_URL: url }, options);
+  const { code, stdout, stderr } = await cli.runInHost(...words);
+  socket.end(`${code}\n${stderr}\0${stdout}`);
 }
 
 /** Runs the commands of pages for operators, in a folder of a checkout. */
 export class Operator {
-  readonly folder = temporaryFolder();
-  private readonly parsed = join(this.folder, 'arguments');
-  private readonly shell: Shell;
-  private readonly cli: Cli;
+  private constructor(
+    readonly folder: string,
+    private readonly shell: Shell,
+  ) {}
 
-  /**
-   * @param settings in addition to those of the database
-   * @param app whether the commands are those of the team, instead of the platform's tests
-   */
-  constructor(database: TestDatabase, settings: Environment = {}, { app }: { app?: true } = {}) {
-    fs.mkdirSync(join(this.folder, 'src'));
-    fs.writeFileSync(join(this.folder, 'src/app.module.ts'), '');
-    const own = { ...settings, DATABASE_URL: database.url };
-    const program = app ? TEAM_PROGRAM : PROGRAM;
-    // The host of this worker has loaded the code, and runs most commands. Those that write to a pipe, read standard input (`-`) or are
-    // named below run in a process of their own.
-    const PATH = pathWith({
-      pets: `[ -p /dev/stdout ] && exec node ${program} "$@"
-      case "$*" in
-        *" -"|*export*|*generate*|*copy-embedded*) exec node ${program} "$@" ;;
-        *) printf '%s\\0' "$@" > ${this.parsed} ;;
-      esac`,
-    });
-    const DATA_DIR = join(this.folder, 'none');
-    this.shell = openShell(this.folder, { ...inheritedEnvironment(), ...own, DATA_DIR, PATH });
-    this.cli = new Cli(own, app ? { app } : {});
+  /** The parameters are those of `hostedProgram`. */
+  static async on(
+    database: TestDatabase,
+    settings: Environment = {},
+    options: { app?: true } = {},
+  ): Promise<Operator> {
+    const folder = temporaryFolder();
+    fs.mkdirSync(join(folder, 'src'));
+    fs.writeFileSync(join(folder, 'src/app.module.ts'), '');
+    const own = { ...settings, DATA_DIR: join(folder, 'none') };
+    const PATH = pathWith({ pets: await hostedProgram(own, options) });
+    const env = { ...inheritedEnvironment(), ...own, DATABASE_URL: database.url, PATH };
+    return new Operator(folder, openShell(folder, env));
   }
 
   /**
@@ -88,18 +134,7 @@ export class Operator {
    * @param input for a command that reads from standard input
    * @throws Error that names the block if the command fails
    */
-  async run(block: CommandBlock, line: string, input = ''): Promise<string> {
-    fs.rmSync(this.parsed, { force: true });
-    const output = await this.shell.run(block, line, input);
-    if (!fs.existsSync(this.parsed)) return output;
-    const args = fs
-      .readFileSync(this.parsed, 'utf8')
-      .split('\0')
-      .slice(0, -1)
-      // The host has another working directory, so the name of a CSV file becomes its path.
-      .map((word) => (word.endsWith('.csv') ? join(this.folder, word) : word));
-    const result = await this.cli.run(...args);
-    if (result.code === 0) return result.stdout;
-    throw new Error(`${nameOf(block)} has failed:\n${line}\n${result.stderr}`);
+  run(block: CommandBlock, line: string, input = ''): Promise<string> {
+    return this.shell.run(block, line, input);
   }
 }
