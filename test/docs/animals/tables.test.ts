@@ -14,8 +14,9 @@ import { Cli } from '../../harness/processes/command.js';
 const STATUS_OF: Record<string, number> = {
   ...Object.fromEntries(Object.entries(ERRORS).map(([code, { status }]) => [code, status])),
   ...Object.fromEntries(
+    // The others are functions, and public messages.
     Object.values(errorsOfPets).flatMap((error) =>
-      'code' in error ? [[error.code, error.status]] : [],
+      typeof error === 'object' ? [[error.code, error.status]] : [],
     ),
   ),
 };
