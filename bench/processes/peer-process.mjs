@@ -62,7 +62,9 @@ export async function startPeer(peer, environment, signal) {
   const ended = exited.then(() => fail('ended'));
   // If the process ends later, the next request fails.
   ended.catch(() => undefined);
-  await Promise.race([waitUntilListening(port), ended]);
+  // On a busy machine, a start can take a minute.
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
+  await Promise.race([waitUntilListening(port, hasEnded), ended]);
   return { ...peer, port, pid: child.pid ?? 0, fail, stop };
 }
 

@@ -20,18 +20,22 @@ export async function freePort() {
  * Waits until a process listens on the port.
  *
  * @param {number} port
- * @throws if no process listens within half a minute
+ * @param {() => boolean} [isOver] whether the process has ended. By default, it has half a minute
+ * @throws if the process has ended, or does not listen in time
  */
-export async function waitUntilListening(port) {
-  for (const deadlineMs = Date.now() + START_LIMIT_MS; ; await delay(POLL_MS)) {
+export async function waitUntilListening(port, isOver) {
+  const deadlineMs = Date.now() + START_LIMIT_MS;
+  isOver ??= () => Date.now() > deadlineMs;
+  for (;;) {
     const socket = connect(port, '127.0.0.1');
     try {
       await once(socket, 'connect');
       return;
     } catch (error) {
-      if (Date.now() > deadlineMs) throw error;
+      if (isOver()) throw error;
     } finally {
       socket.destroy();
     }
+    await delay(POLL_MS);
   }
 }
