@@ -33,8 +33,10 @@ const CONTENT_SECURITY_POLICY =
 @ApiExcludeController()
 @Controller({ version: VERSION_NEUTRAL })
 export class DocumentationController {
+  /** Compressed once in a process, in which tests start many applications. */
+  private static compressedFiles?: ReadonlyMap<string, Buffer>;
   /** Read at the start, because a request may come when the process can open no more files. */
-  private readonly files = new Map(FILES.map((path) => [`/${path}`, compressed(basename(path))]));
+  private readonly files = (DocumentationController.compressedFiles ??= compressedFiles());
 
   constructor(
     private readonly settings: Settings,
@@ -79,6 +81,11 @@ export class DocumentationController {
     response.type(extname(request.path));
     sendBody(request, response, this.files.get(request.path) ?? '');
   }
+}
+
+/** Returns the files by their paths. */
+function compressedFiles(): ReadonlyMap<string, Buffer> {
+  return new Map(FILES.map((path) => [`/${path}`, compressed(basename(path))]));
 }
 
 function compressed(name: string): Buffer {
