@@ -31,8 +31,8 @@ export const PATIENT: Environment = {
   HEADERS_TIMEOUT_SECONDS: '60',
   REQUEST_TIMEOUT_SECONDS: '120',
   READINESS_TIMEOUT_SECONDS: '3',
-  // The service opens all connections at its start, and a connection costs PostgreSQL 5 ms.
-  DATABASE_POOL_SIZE: '4',
+  // The service opens all connections at its start, and PostgreSQL starts a process for each.
+  DATABASE_POOL_SIZE: '2',
   DATABASE_POOL_WAIT_SECONDS: '15',
   DATABASE_STATEMENT_TIMEOUT_SECONDS: '15',
   DATABASE_LOCK_TIMEOUT_SECONDS: '15',
