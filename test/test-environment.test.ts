@@ -3,10 +3,12 @@ import { createItems } from './harness/database/factories.js';
 
 const ITEMS = { template: 'test_template' };
 
-test('a database that a test has filled is empty when it is used again', async () => {
+test('a database that a test has filled is empty when it is used again, and its session is as new', async () => {
   const used: unknown[] = [];
   for (let time = 1; time <= 2; time++) {
     await withDatabase(async (database) => {
+      expect(await database.query('SHOW work_mem')).toEqual([{ work_mem: '4MB' }]);
+      await database.query("SET work_mem = '1MB'");
       expect(await database.query('SELECT FROM test_items')).toEqual([]);
       used.push([database.name, await createItems(database, 2)]);
       await database.query("CREATE TABLE added (); UPDATE test_items SET status = 'sold'");

@@ -1,11 +1,13 @@
 // The databases of test files. To create one costs more than most test files, so the next file of the same worker gets it, emptied,
 // unless a test has changed more than rows.
 import { randomBytes } from 'node:crypto';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 
 /** A database with the state of its template. */
 export interface PooledDatabase {
   readonly name: string;
+  /** It stays connected, because PostgreSQL starts a process for each connection. */
+  readonly client: Client;
   readonly template: string;
   readonly tables: readonly string[];
   /** Those that have rows in the template. Rows that this transaction or a later one has added are those of tests. */
@@ -26,6 +28,8 @@ interface Sequence {
 declare global {
   /** What this worker of Jest keeps for its next test files (run/environment.mjs). */
   var freeDatabases: PooledDatabase[];
+  /** Returns a client that is connected to the address. The worker of Jest can keep it. */
+  var connectClient: (url: string) => Promise<Client>;
 }
 
 /** A larger table is truncated. The deleted rows of a smaller one take no time. */
@@ -67,30 +71,35 @@ const DEFINITIONS = {
 export async function takeDatabase(template: string): Promise<PooledDatabase> {
   const index = freeDatabases.findLastIndex((free) => free.template === template);
   const [free] = index < 0 ? [] : freeDatabases.splice(index, 1);
-  if (free) return free;
+  if (free) {
+    free.client.ref();
+    return free;
+  }
   const name = `test_${randomBytes(6).toString('hex')}`;
   await administer(`CREATE DATABASE ${name} TEMPLATE ${template}`);
   const client = await connect(name);
-  try {
-    const tables = (await client.query<Table>(TABLES)).rows;
-    const filled = tables.filter(({ bytes }) => bytes > 0).map(({ name }) => name);
-    const sequences = (await client.query<Sequence>(SEQUENCES)).rows;
-    const last = await client.query<{ id: string }>('SELECT pg_current_xact_id()::text AS id');
-    const state = await stateOf(client, filled);
-    const transaction = last.rows[0]!.id;
-    const names = tables.map(({ name }) => name);
-    return { name, template, tables: names, filled, transaction, sequences, state };
-  } finally {
-    await client.end();
-  }
+  const tables = (await client.query<Table>(TABLES)).rows;
+  const filled = tables.filter(({ bytes }) => bytes > 0).map(({ name }) => name);
+  const sequences = (await client.query<Sequence>(SEQUENCES)).rows;
+  const last = await client.query<{ id: string }>('SELECT pg_current_xact_id()::text AS id');
+  const state = await stateOf(client, filled);
+  const transaction = last.rows[0]!.id;
+  const names = tables.map(({ name }) => name);
+  return { name, client, template, tables: names, filled, transaction, sequences, state };
 }
 
-/** Empties a database for the next test file, or drops it. @param client the only one that uses it; it is closed */
-export async function returnDatabase(database: PooledDatabase, client: Client): Promise<void> {
-  const emptied = await empty(database, client).catch(() => undefined);
-  await client.end();
-  if (emptied) freeDatabases.push(emptied);
-  else await dropDatabase(database.name);
+/** Empties a database for the next test file, or drops it. */
+export async function returnDatabase(database: PooledDatabase): Promise<void> {
+  const { client } = database;
+  const emptied = await empty(database).catch(() => undefined);
+  if (emptied) {
+    // It does not count as left open.
+    client.unref();
+    freeDatabases.push(emptied);
+  } else {
+    await client.end();
+    await dropDatabase(database.name);
+  }
 }
 
 function dropDatabase(name: string): Promise<void> {
@@ -98,11 +107,8 @@ function dropDatabase(name: string): Promise<void> {
 }
 
 /** Returns undefined if a test has changed more than rows of its own. */
-async function empty(
-  database: PooledDatabase,
-  client: Client,
-): Promise<PooledDatabase | undefined> {
-  const { filled, transaction, sequences } = database;
+async function empty(database: PooledDatabase): Promise<PooledDatabase | undefined> {
+  const { client, filled, transaction, sequences } = database;
   // As DROP DATABASE … WITH (FORCE) does.
   await client.query(
     `SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity
@@ -171,12 +177,8 @@ export function databaseUrl(name: string): string {
   return url.href;
 }
 
-export async function connect(name: string): Promise<Client> {
-  const client = new Client({ connectionString: databaseUrl(name) });
-  // The server ends connections that a failed test has left. That must not hide the failure.
-  client.on('error', () => undefined);
-  await client.connect();
-  return client;
+function connect(name: string): Promise<Client> {
+  return connectClient(databaseUrl(name));
 }
 
 async function administer(sql: string): Promise<void> {

@@ -1,5 +1,5 @@
 import type { QueryResultRow } from 'pg';
-import { connect, databaseUrl, deletionOf, returnDatabase, takeDatabase } from './database-pool.js';
+import { databaseUrl, deletionOf, returnDatabase, takeDatabase } from './database-pool.js';
 
 const TEMPLATE = 'test_template';
 /** A database with the tables of the migrations only. */
@@ -27,8 +27,7 @@ export async function empty(query: TestDatabase['query'], tables: string[]): Pro
 /** Returns a database with the up-to-date, empty schema. Its `close()` gives it to another test file. */
 export async function createDatabase({ template = TEMPLATE } = {}): Promise<TestDatabase> {
   const pooled = await takeDatabase(template);
-  const { name } = pooled;
-  const client = await connect(name);
+  const { name, client } = pooled;
   // The client has one statement at a time.
   let previous: Promise<unknown> = Promise.resolve();
   const query = async <Row extends QueryResultRow>(sql: string, values?: unknown[]) => {
@@ -41,7 +40,7 @@ export async function createDatabase({ template = TEMPLATE } = {}): Promise<Test
     url: databaseUrl(name),
     query,
     empty: (...tables) => empty(query, tables),
-    close: () => returnDatabase(pooled, client),
+    close: () => returnDatabase(pooled),
   };
 }
 

@@ -5,6 +5,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { TestEnvironment } from 'jest-environment-node';
+import pg from 'pg';
 
 /** @typedef {import('node:child_process').ChildProcess} ChildProcess */
 
@@ -46,6 +47,7 @@ export default class extends TestEnvironment {
     // In watch mode, the set-up of the next run drops them.
     if (databases.run !== run) Object.assign(databases, { run, free: [] });
     this.global.freeDatabases = databases.free;
+    this.global.connectClient = connectClient;
     this.before = process.getActiveResourcesInfo();
     subscribe(CHILD_PROCESSES, this.onStart);
   }
@@ -79,6 +81,18 @@ export default class extends TestEnvironment {
       await delay(POLL_MS);
     }
   }
+}
+
+/**
+ * @param {string} url
+ * @returns {Promise<pg.Client>}
+ */
+async function connectClient(url) {
+  const client = new pg.Client({ connectionString: url });
+  // The server ends connections that a failed test has left. That must not hide the failure.
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
 }
 
 /**

@@ -6,3 +6,11 @@ declare global {
   /** One a worker. */
   var serviceHosts: ChildProcess[] | undefined;
 }
+
+declare module 'pg' {
+  /** The methods of its socket, which the types of the package omit. */
+  interface Client {
+    ref(): void;
+    unref(): void;
+  }
+}
