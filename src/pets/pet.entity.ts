@@ -10,8 +10,8 @@ export type PetStatus = (typeof PET_STATUSES)[number];
 const STATUS_SCHEMA = { description: 'Adoption status of an animal.' };
 
 /**
- * An individual animal. The order of its properties is that of the response. NewPet inherits those
- * that have a rule: add new ones at the end, so that the stored idempotency keys stay valid.
+ * An individual animal. The order of its properties is that of the response. NewPet inherits all
+ * but those that it omits. Add new ones at the end, so that the stored idempotency keys stay valid.
  */
 @ApiSchema({ description: 'An individual animal.' })
 @Entity('pets')

@@ -38,7 +38,7 @@ export class PetsService {
    */
   add(pet: NewPet, { keyId, ownerId }: Caller, key?: IdempotencyKey): Promise<Pet> {
     if (key === undefined) return this.pets.insert(pet, keyId);
-    // The first release stored an array.
+    // An array, because the first release stored the fingerprint of one.
     const request = { ownerId, key, operation: 'createPet', content: valuesOf(pet) };
     return this.idempotency.once(request, () => this.pets.insert(pet, keyId));
   }

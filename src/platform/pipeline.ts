@@ -24,8 +24,7 @@ export const MIDDLEWARE: readonly Type<NestMiddleware>[] = [
   // Identifies the request, and sets the headers of every response. Everything that follows runs in
   // the AsyncLocalStorage of the request.
   RequestContextMiddleware,
-  // Processes one request of a connection at a time. Handlers of the server's events
-  // close connections over a bound.
+  // Lets a connection have one request in progress. The same class closes connections over a bound.
   ConnectionsMiddleware,
   // Sets the headers for scripts of other origins.
   CorsMiddleware,

@@ -73,7 +73,8 @@ export async function runCommand(
   const observer = new CommitObserver();
   await withLocation(settings.database, async (database) => {
     console.error(`Database: ${database.description}`);
-    // Standard error has one line about a failure. Redis is for counting requests.
+    // The log is silent, because a failure is printed as one line. Without Redis settings, features do not
+    // connect to Redis. `Counters` reads them itself.
     const logger = createLogger({ ...settings.logging, level: 'silent' }, process.stderr);
     const use = { poolSize: 2, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
     const own = { redis: undefined, database: { ...settings.database, ...use } };

@@ -42,7 +42,7 @@ export interface Project extends StoreOptions {
   readonly commands: CommandGroups;
   /** Loads AppModule, in which the commands of the features run. */
   readonly loadRoot: LoadRoot;
-  /** Opens the application of a command, which closes it. */
+  /** Opens the application instead, in tests. The command closes it. */
   readonly open?: OpenApplication;
 }
 
@@ -80,16 +80,16 @@ export async function run(args: readonly string[], project: Project): Promise<nu
     const message = error instanceof Error ? error.message : String(error);
     // docs/runbook.md lists the codes of PostgreSQL.
     const text = /^\d[\dA-Z]{4}$/.test(code) ? `${code}: ${message}` : message;
-    const isList = process.stderr.isTTY || error instanceof LinesError;
-    const lines = isList ? text.split('\n') : [text];
+    const keepsLines = process.stderr.isTTY || error instanceof LinesError;
+    const lines = keepsLines ? text.split('\n') : [text];
     for (const line of lines) console.error(oneLine(line, project.product));
     return FAILURE;
   }
 }
 
 /**
- * Returns the commands that start with the same word as these. Of all others, which the help lists, it
- * does not load the code. They throw CommanderError instead of ending the process.
+ * Returns the program with all groups of commands. Only the group of the first word has its commands, so
+ * that no other code is loaded. The program throws CommanderError instead of ending the process.
  */
 async function createProgram(words: readonly string[], project: Project): Promise<Command> {
   const { product, plans, commands, loadRoot } = project;

@@ -6,7 +6,7 @@ import { DatabaseLocation } from '../database/database-location.js';
 import { printable } from './printable.js';
 import { tableText } from './table.js';
 
-/** A larger change asks. */
+/** A change of more rows asks for confirmation. */
 const MAX_UNASKED = 20;
 
 /** A row that a command changes: the value of each property before and after it. */
@@ -40,8 +40,8 @@ export class Terminal {
     return this.settings.product.command;
   }
 
-  note(text = ''): void {
-    if (text) this.notes.push(text);
+  note(text: string): void {
+    this.notes.push(text);
   }
 
   /**

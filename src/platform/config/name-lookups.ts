@@ -1,4 +1,4 @@
-/** Per server of names. glibc waits for five seconds, twice. */
+/** Options of glibc: one attempt of a second for each name server. Its default is two of five seconds. */
 const LIMITS = 'timeout:1 attempts:1';
 
 /**

@@ -14,7 +14,7 @@ import type { Circuit } from '../rate-limit/redis/circuit.js';
 export interface ReadinessReport {
   /** `degraded`: the replica serves requests, but a component is down or accepts no writes. */
   status: 'ok' | 'degraded' | 'unavailable';
-  /** `shutdown`, and `up`, `read-only` or `down` for each component, unless it is in progress. */
+  /** `shutdown`: `no` or `in progress`. During it, no other. Otherwise `up`, `read-only` or `down` for each component. */
   checks: Record<string, string>;
 }
 
@@ -86,14 +86,15 @@ export class Readiness {
     if (this.shuttingDown) return { status: 'unavailable', checks: { shutdown: 'in progress' } };
     const checks: ReadinessReport['checks'] = { shutdown: 'no' };
     let status: ReadinessReport['status'] = 'ok';
-    const pending = Array.from(this.components, async ([name, { required, check }]) => {
-      const result = await check.run();
-      this.logChange(name, result);
-      checks[name] = result.state;
-      if (result.state === 'down' && required) status = 'unavailable';
-      else if (result.state !== 'up' && status === 'ok') status = 'degraded';
-    });
-    await Promise.all(pending);
+    const components = [...this.components];
+    const results = await Promise.all(components.map(([, { check }]) => check.run()));
+    for (const [index, [name, { required }]] of components.entries()) {
+      const { state, cause } = results[index] ?? { state: 'down' };
+      this.logChange(name, { state, cause });
+      checks[name] = state;
+      if (state === 'down' && required) status = 'unavailable';
+      else if (state !== 'up' && status === 'ok') status = 'degraded';
+    }
     return { status, checks };
   }
 

@@ -67,7 +67,8 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
     if (hasBody(request) && !this.authenticator.mayHaveValidKey(request)) ignoreInput(request);
     // Before the functions of `@Throttle()` run, which may use the caller. ApiKeyGuard needs it in any case.
     const caller = await this.authenticator.identify(request);
-    // For each request, ThrottlerGuard would ask the decorators again and wait five times (docs/performance.md).
+    // A route without decorators of the throttler: `super.canActivate` would read six of them for each request,
+    // and wait five times (docs/performance.md).
     if (this.reflector.hasFoundNothing(context)) {
       return await this.consume(context, this.budgetOf(this.idOf(caller, request), caller));
     }
@@ -93,7 +94,7 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
   private async consume(context: ExecutionContext, budget: Budget): Promise<boolean> {
     const request = requestOf(context);
     const { caller } = request.state;
-    // Nobody knows whose request it is, so it is counted nowhere.
+    // The owner is unknown, or its plan has no limits, so no budget can count the request.
     if (caller?.reason === 'unavailable') return true;
     const decision = await this.storage.decide(budget, 'consume');
     const rejection = reportDecision(responseOf(context), decision);

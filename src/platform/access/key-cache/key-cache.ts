@@ -25,7 +25,8 @@ interface Lookup<Result> {
 
 /**
  * Caches the state of API keys by hash, about 400 bytes each. Only API keys that exist are cached,
- * so that unauthenticated callers cannot make it grow. When full, it evicts the one that was looked up first.
+ * so that unauthenticated callers cannot make it grow. When full, it evicts the one whose
+ * latest lookup is the oldest.
  */
 @Injectable()
 export class KeyCache {

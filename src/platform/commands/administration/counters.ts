@@ -29,7 +29,7 @@ export class Counters {
    * they cannot be read, in a sentence.
    */
   async read(counted: readonly Counted[]) {
-    // Those of a command have no Redis, so that the features do not connect to it.
+    // The settings that are injected have no Redis (application.ts).
     const { redis } = new Settings(this.settings.product);
     if (!redis) return { problem: NO_REDIS };
     // Loaded here, because most commands do not need the Redis client.

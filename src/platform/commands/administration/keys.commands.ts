@@ -34,7 +34,6 @@ const noteOption = (product: Product) =>
   new Option('--note <text>', 'for operators: what the key is for').argParser(noteOf(product));
 const ownerOption = (product: Product) =>
   new Option('--owner <name>', 'only keys of this owner').argParser(ownerOf(product));
-const DEFAULT_DAYS = 30;
 /** The columns of `keys usage --csv`: a line for each day, owner and API key. */
 const DAILY_USAGE = ['day', 'owner', 'keyId', 'note', 'requests', 'rejections'];
 const STORE_KEY = 'Store the key now. It is not shown again.';
@@ -73,7 +72,7 @@ export class KeysCommands {
     if (plan) await this.announceNewOwner(owner, plan);
     const issued = await this.keys.issue(owner, newPlan, { note, access, lifetimeMs });
     this.terminal.note(STORE_KEY);
-    return issuedJson(issued);
+    return shownIssuedKey(issued);
   }
 
   @Command(
@@ -89,7 +88,7 @@ export class KeysCommands {
     const records = await this.keys.list(owner);
     const { decisions, problem } = await this.counters.read(records.map(countedKey));
     if (status === 'banned' && problem !== undefined) throw new Error(problem);
-    const listed = records.map((key, index) => keyJson(key, decisions?.[index]));
+    const listed = records.map((key, index) => shownKey(key, decisions?.[index]));
     if (records.length > 0) this.noteProblem(problem);
     if (listed.some((key) => key.status === 'banned')) this.noteBans();
     return listed.filter((key) => status === undefined || key.status === status);
@@ -102,7 +101,7 @@ export class KeysCommands {
       command
         .argument('[id]', 'the id of the key', parseId)
         .addOption(ownerOption(product))
-        .option('--days <n>', 'the last UTC days, today is one (default: 30)', countUpTo(400))
+        .option('--days <n>', 'how many UTC days, including today', countUpTo(400), 30)
         .addOption(
           new Option('--day <day>', 'one UTC day, such as 2026-11-26')
             .argParser(parseDay)
@@ -114,7 +113,7 @@ export class KeysCommands {
           command.error('error: expected the id of a key or --owner, not both');
         }),
   )
-  async usage(id: bigint | undefined, { owner, day, days = DEFAULT_DAYS, csv }: Options) {
+  async usage(id: bigint | undefined, { owner, day, days, csv }: Options & { days: number }) {
     if (!csv) return this.keys.usage(day ?? days, id ?? owner);
     return csvText(DAILY_USAGE, await this.keys.dailyUsage(day ?? days, id ?? owner));
   }
@@ -138,7 +137,7 @@ export class KeysCommands {
   )
   async change(id: bigint, { note, access, expiresIn, expiry }: Options) {
     const lifetimeMs = expiry === false ? null : expiresIn;
-    return keyJson(await this.keys.change(id, { note, access, lifetimeMs }));
+    return shownKey(await this.keys.change(id, { note, access, lifetimeMs }));
   }
 
   @Command(
@@ -154,12 +153,12 @@ export class KeysCommands {
   async rotate(id: bigint, { overlap, expiresIn }: Options) {
     const issued = await this.keys.rotate(id, overlap, expiresIn);
     this.terminal.note(STORE_KEY);
-    return issuedJson(issued);
+    return shownIssuedKey(issued);
   }
 
   @Command(
     'revoke',
-    'revoke an API key, or all of an owner',
+    'revoke an API key, or all API keys of an owner',
     (command, { product }) =>
       command
         .argument('[id]', 'the id of the key', parseId)
@@ -186,13 +185,13 @@ export class KeysCommands {
       await this.terminal.confirm(effect, options);
     }
     const revoked = await this.keys.revoke(id ?? owner);
-    if (!key) return revoked.map((record) => keyJson(record));
+    if (!key) return revoked.map((record) => shownKey(record));
     const [record = key] = revoked; // The key may have been rotated since the confirmation.
     if (record.successorId !== null) {
       const successor = await this.keys.inspect(record.successorId);
       this.terminal.note(`Its successor, key ${successor.id}, stays ${successor.status}.`);
     }
-    return keyJson(record);
+    return shownKey(record);
   }
 
   @Command(
@@ -209,13 +208,13 @@ export class KeysCommands {
     if (wasBanned === false) {
       this.terminal.note(`The key ${id} was not banned. Its count of rejections restarts.`);
     }
-    return keyJson(unbanned);
+    return shownKey(unbanned);
   }
 
   @Command('inspect', 'show an API key', (command) =>
     command.argument(
       '<key-or-id>',
-      'its id, the key itself or a text with it, or - to read that from standard input: arguments are visible to other users',
+      'the id, the API key, or a text that contains it. - reads it from standard input, because other users can see arguments',
       (text: string) => (/^\d+$/.test(text) ? parseId(text) : text),
     ),
   )
@@ -225,10 +224,10 @@ export class KeysCommands {
     this.noteProblem(problem);
     const { id, firstKeyId, successorId } = key;
     const lineage = { firstKeyId: firstKeyId ?? id, successorId };
-    const shown = keyJson(key, counters);
+    const shown = shownKey(key, counters);
     return {
       ...shown,
-      ...banJson(shown.status, counters),
+      ...shownBan(shown.status, counters),
       ...this.keys.findLimits(key),
       ...lineage,
     };
@@ -277,18 +276,18 @@ async function firstLine(): Promise<string> {
   }
 }
 
-function issuedJson({ id, owner, key, expiresAt, access, note }: IssuedKey) {
+function shownIssuedKey({ id, owner, key, expiresAt, access, note }: IssuedKey) {
   return { id, owner: owner.name, plan: owner.plan, key, expiresAt, access, note };
 }
 
 /** Returns the end of a ban, null without one. Nobody knows it if the counters cannot be read. */
-function banJson(status: string, counters?: RateLimitDecision) {
+function shownBan(status: string, counters?: RateLimitDecision) {
   if (!counters) return {};
   return { bannedUntil: status === 'banned' ? new Date(counters.bannedUntilMs) : null };
 }
 
 /** @param counters undefined: they cannot be read */
-function keyJson(key: ApiKey, counters?: RateLimitDecision) {
+function shownKey(key: ApiKey, counters?: RateLimitDecision) {
   const { id, owner, hint, access, note, createdAt, lastUsedAt, expiresAt, revokedAt } = key;
   const isBanned = /active|rotated/.test(key.status) && Boolean(counters?.bannedUntilMs);
   const status = isBanned ? 'banned' : key.status;

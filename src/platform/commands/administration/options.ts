@@ -128,8 +128,9 @@ export function addPlanOptions(
   const limit = countUpTo(MAX_CUSTOM_LIMIT);
   const description = required ? 'the new plan' : 'the plan of the owner, required if it is new';
   const plan = new Option('--plan <plan>', description).choices(Object.keys(plans));
+  command.addOption(plan.makeOptionMandatory(required));
+  if (customPlans.length === 0) return;
   command
-    .addOption(plan.makeOptionMandatory(required))
     .option('--per-minute <n>', `requests per minute, only with ${custom}`, limit)
     .option('--per-day <n>', `requests per day, only with ${custom}`, limit)
     .hook('preAction', () => {

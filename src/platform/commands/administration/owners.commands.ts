@@ -34,7 +34,7 @@ export class OwnersCommands {
 
   @Command('list', 'list owners')
   async list() {
-    return (await this.owners.list()).map((owner) => this.ownerJson(owner));
+    return (await this.owners.list()).map((owner) => this.shownOwner(owner));
   }
 
   @Command(
@@ -47,7 +47,7 @@ export class OwnersCommands {
     { effect: 'changed' },
   )
   async setPlan(name: string, options: Options & { plan: string }) {
-    return this.ownerJson(await this.owners.setPlan(name, storedPlan(options)));
+    return this.shownOwner(await this.owners.setPlan(name, storedPlan(options)));
   }
 
   @Command(
@@ -60,7 +60,7 @@ export class OwnersCommands {
     { effect: 'changed' },
   )
   async rename(name: string, newName: string) {
-    return this.ownerJson(await this.owners.rename(name, newName));
+    return this.shownOwner(await this.owners.rename(name, newName));
   }
 
   @Command(
@@ -107,7 +107,7 @@ export class OwnersCommands {
   }
 
   /** Also works for an owner whose plan the store does not have, so that the plan can be changed. */
-  private ownerJson(owner: Owner) {
+  private shownOwner(owner: Owner) {
     const { id, name, plan, createdAt } = owner;
     const { perMinute = null, perDay = null } = this.plans.findLimits(owner) ?? {};
     return { id, name, plan, perMinute, perDay, createdAt };

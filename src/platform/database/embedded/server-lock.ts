@@ -4,7 +4,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 
-/** The path must not be longer than that of PostgreSQL's socket. */
+/** Short, because the path of a Unix socket has at most about 100 bytes. PostgreSQL's socket is in the same folder. */
 const PREFIX = '.lock-';
 const RANDOM_BYTES = 3;
 
@@ -12,7 +12,7 @@ const RANDOM_BYTES = 3;
  * Locks a folder while this process starts or stops its server. PostgreSQL's own lock is a process number,
  * which means nothing in another container. This one is a Unix socket with a random name on which the
  * process listens: all containers that share the folder can connect to it, and the kernel closes it when the
- * process ends. The lock is taken if nobody listens on another socket.
+ * process ends. This process has the lock if nobody listens on another socket.
  *
  * @returns a function that unlocks the folder, or null if another process has locked it or is trying to
  */
@@ -35,7 +35,7 @@ export async function lockServer(folder: string): Promise<(() => void) | null> {
   return null;
 }
 
-/** Returns whether a process listens on a socket. Removes one that a killed process has left. */
+/** Returns whether a process listens on a socket. Removes the file of a socket whose process was killed. */
 async function hasListener(path: string): Promise<boolean> {
   const socket = connect(path);
   try {

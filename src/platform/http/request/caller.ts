@@ -23,7 +23,7 @@ export interface KeyState extends Caller {
   readonly revoked: boolean;
 }
 
-/** A caller without a valid API key, identified by its address only. */
+/** A caller without a usable API key, counted for its address. */
 interface AnonymousCaller {
   kind: 'anonymous';
   /**

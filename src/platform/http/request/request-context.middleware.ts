@@ -16,8 +16,8 @@ const TRACE_PARENT =
   /^(?:00(?=.{53}$)|(?!00|ff)[0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/;
 
 /**
- * Identifies the request, and sets the headers of every response. Everything that runs for the request
- * finds it with `ClsService`: the logger its identifiers, others its caller.
+ * Creates `request.state`, sets the headers of every response, and stores the request in `ClsService`: there,
+ * the logger finds its ids, and other code its caller.
  */
 @Injectable()
 export class RequestContextMiddleware implements NestMiddleware {

@@ -40,7 +40,7 @@ export class RequestState {
 
   /**
    * @param id the caller's `X-Request-Id`, or a generated one
-   * @param traceId the trace id of the active span, or of a valid W3C `traceparent`
+   * @param traceId the trace id of a valid W3C `traceparent`, otherwise of the active span
    * @param clientAddress undefined when the client had already disconnected
    */
   constructor(
