@@ -123,7 +123,10 @@ test('docs/commands.md has each command of the platform', async () => {
 });
 
 test('docs/clients.md has the copies of the store that each plan allows in 24 hours', () => {
-  for (const { plan = '', ...cells } of rowsOf('docs/clients.md', 'plan', '1,000 animals')) {
+  const rows = rowsOf('docs/clients.md', 'plan', '1,000 animals');
+  const limited = Object.entries<unknown>(PLANS).filter(([, limits]) => limits !== null);
+  expect(rows.map(({ plan }) => plan?.toLowerCase())).toEqual(limited.map(([plan]) => plan));
+  for (const { plan = '', ...cells } of rows) {
     const { perDay } = (PLANS as PlanTable)[plan.toLowerCase()] ?? {};
     for (const [animals, cell] of Object.entries(cells)) {
       const requests = Number.parseInt(animals.replaceAll(',', ''), 10) / 100;
