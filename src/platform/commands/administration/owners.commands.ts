@@ -100,7 +100,7 @@ export class OwnersCommands {
       selected.map((owner) => ({ ownerId: owner.id, owner, firstKeyId: 0n, unbanCount: 0 })),
     );
     if (problem !== undefined) throw new Error(problem);
-    const usages = selected.map((owner, index) => usageJson(owner, decisions[index]));
+    const usages = selected.map((owner, index) => shownUsage(owner, decisions[index]));
     usages.sort((a, b) => b.day.used - a.day.used || b.minute.used - a.minute.used);
     if (csv) return csvText(WINDOWS, usages.map(windowsOf));
     return name === undefined ? usages : (usages[0] ?? {});
@@ -114,17 +114,17 @@ export class OwnersCommands {
   }
 }
 
-function usageJson({ name, plan }: Owner, decision: RateLimitDecision | undefined) {
-  const windowJson = (index: number) => {
+function shownUsage({ name, plan }: Owner, decision: RateLimitDecision | undefined) {
+  const shownWindow = (index: number) => {
     const { quota, used, endsAtMs } = decision?.windows[index] as QuotaState;
     const remaining = Math.max(0, quota.limit - used);
     // null: the window starts with the next request.
     return { used, limit: quota.limit, remaining, resetsAt: used > 0 ? new Date(endsAtMs) : null };
   };
-  return { owner: name, plan, minute: windowJson(0), day: windowJson(1) };
+  return { owner: name, plan, minute: shownWindow(0), day: shownWindow(1) };
 }
 
-type Usage = ReturnType<typeof usageJson>;
+type Usage = ReturnType<typeof shownUsage>;
 
 function windowsOf({ owner, plan, minute, day }: Usage) {
   const ofMinute = { minuteUsed: minute.used, minuteLimit: minute.limit };
