@@ -9,7 +9,6 @@ import pg from 'pg';
 import { PRODUCT } from '../../../src/product.js';
 import { readSettings } from '../../../src/platform/config/environment-reader.js';
 import { Settings } from '../../../src/platform/config/settings.js';
-import { connectionConfig } from '../../../src/platform/database/data-source-options.js';
 import { StartError } from '../../../src/platform/errors/start-error.js';
 import { readProjectFile } from '../../harness/stack/compose-file.js';
 
@@ -76,29 +75,54 @@ test.each(SHOWN)('one line end at the end of %s is ignored', (name, value) => {
 const NOT_CHECKED =
   /^(?:DATABASE_PASSWORD|REDIS_CA|GRAFANA_PASSWORD|(?:NEW_)?CONNECTIONS_PER_.+|POSTGRES_CPUS)$/;
 
-test.each(SHOWN.filter(([name]) => !NOT_CHECKED.test(name)))(
-  'an invisible character in %s is reported, or ignored around an item of a list',
+const CHECKED = SHOWN.filter(([name]) => !NOT_CHECKED.test(name));
+/** White space around an item of a list is ignored. */
+const isList = (name: string): boolean => /^(?:CORS_ORIGINS|REDIS_URL)$/.test(name);
+
+const INVISIBLE = Array.from(' \t\0\u00a0\ufeff\u200b\u2003\u2060\u2028\ufe0f\u{e0001}');
+const SPACES = INVISIBLE.filter((character) => character.trim() === '');
+
+/** Settings of the first group decide whether those of the same name or NODE_ENV are read. */
+const GROUPS = [/^(?!NODE_ENV$|.*_FILE$)/, /_FILE$/, /^NODE_ENV$/];
+
+/** Returns the names and the places of invisible characters, as they are reported for all texts of a group at once. */
+function reportedIn(texts: [name: string, text: string][]): string[] {
+  const reports = GROUPS.flatMap((group) => {
+    const environment = Object.fromEntries(texts.filter(([name]) => group.test(name)));
+    // A reason can contain the text.
+    const form =
+      /(?<=^|\n)(\w+) is invalid: (?:[^\n]|\n(?!\w+ is invalid))*\. (Character \d+ is invisible: U\+[0-9A-F]+)(?=\n|$)/g;
+    return [...rejectionOf(environment).matchAll(form)];
+  });
+  return reports.map(([, name, place]) => `${name}: ${place}`).sort();
+}
+
+test.each([...INVISIBLE, '\n\n'])(
+  'an invisible character in any setting is reported: %j',
+  (text) => {
+    const code = text.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
+    const isIgnoredInLists = text.trim() === '';
+    const settings = isIgnoredInLists ? CHECKED.filter(([name]) => !isList(name)) : CHECKED;
+    const report = (name: string, index: number) =>
+      `${name}: Character ${index} is invisible: U+${code}`;
+    expect(reportedIn(settings.map(([name, value]) => [name, `${value}${text}`]))).toEqual(
+      settings.map(([name, value]) => report(name, value.length + 1)).sort(),
+    );
+    expect(reportedIn(settings.map(([name, value]) => [name, `${text}${value}`]))).toEqual(
+      settings.map(([name]) => report(name, 1)).sort(),
+    );
+  },
+);
+
+test.each(CHECKED.filter(([name]) => isList(name)))(
+  'white space around an item of %s is ignored',
   (name, value) => {
-    const isList = /^(?:CORS_ORIGINS|REDIS_URL)$/.test(name);
-    for (const character of Array.from(
-      ' \t\0\u00a0\ufeff\u200b\u2003\u2060\u2028\ufe0f\u{e0001}',
-    )) {
-      const code = character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
-      for (const [text, index] of [
-        [`${value}${character}`, value.length + 1],
-        [`${character}${value}`, 1],
-      ] as const) {
-        if (isList && character.trim() === '') {
-          expect(outcomeOf({ [name]: text })).toBe(outcomeOf({ [name]: value }));
-        } else {
-          const line = outcomeOf({ [name]: text });
-          expect(line).toMatch(
-            RegExp(`^${name} is invalid: [^\n]*\\. Character ${index} is invisible: U\\+${code}$`),
-          );
-        }
-      }
+    for (const space of SPACES) {
+      const outcomes = [value, `${value}${space}`, `${space}${value}`].map((text) =>
+        outcomeOf({ [name]: text }),
+      );
+      expect(new Set(outcomes).size).toBe(1);
     }
-    expect(outcomeOf({ [name]: `${value}\n\n` })).toMatch(isList ? /^/ : /is invisible: U\+000A$/);
   },
 );
 
@@ -524,25 +548,6 @@ describe('DATABASE_URL', () => {
     expect(rejectionOf({ DATABASE_URL: `${ADDRESS}?${files}` })).toMatch(
       /does not belong to the certificate\)$/,
     );
-  });
-
-  test.each<[string, object]>([
-    ['', { keepAlive: true, keepAliveInitialDelayMillis: 30_000, application_name: 'pets' }],
-    ['keepalives=1&keepalives_idle=20', { keepAlive: true, keepAliveInitialDelayMillis: 20_000 }],
-    ['keepalives=0', { keepAlive: false }],
-    ['connect_timeout=1', { connectionTimeoutMillis: 1_000 }],
-    // The lower limit applies. Without a limit, that of the pool does.
-    ['connect_timeout=10', { connectionTimeoutMillis: 2_000 }],
-    ['connect_timeout=0', { connectionTimeoutMillis: 2_000 }],
-    ['application_name=shop', { application_name: 'shop' }],
-    ['channel_binding=disable', { enableChannelBinding: false }],
-    ['channel_binding=prefer', { enableChannelBinding: true }],
-    ['channel_binding=require', { enableChannelBinding: true, requiresChannelBinding: true }],
-    ['target_session_attrs=read-write', { targetSession: 'read-write' }],
-    ['target_session_attrs=primary', { targetSession: 'primary' }],
-  ])('keeps the parameters of libpq for the session: %s', (parameters, expected) => {
-    const { database } = new Settings(PRODUCT, { DATABASE_URL: `${ADDRESS}?${parameters}` });
-    expect(connectionConfig(database.connection ?? {}, database)).toMatchObject(expected);
   });
 
   test('is needed in production without DATA_DIR', () => {

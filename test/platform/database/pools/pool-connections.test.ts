@@ -69,3 +69,22 @@ test('a pool closes a connection before a network forgets it, and the system sen
     expect(config.keepAlive).toBe(true);
   }
 });
+
+test.each<[string, object]>([
+  ['', { keepAlive: true, keepAliveInitialDelayMillis: 30_000, application_name: 'pets' }],
+  ['keepalives=1&keepalives_idle=20', { keepAlive: true, keepAliveInitialDelayMillis: 20_000 }],
+  ['keepalives=0', { keepAlive: false }],
+  ['connect_timeout=1', { connectionTimeoutMillis: 1_000 }],
+  // The lower limit applies. Without a limit, that of the pool does.
+  ['connect_timeout=10', { connectionTimeoutMillis: 2_000 }],
+  ['connect_timeout=0', { connectionTimeoutMillis: 2_000 }],
+  ['application_name=shop', { application_name: 'shop' }],
+  ['channel_binding=disable', { enableChannelBinding: false }],
+  ['channel_binding=prefer', { enableChannelBinding: true }],
+  ['channel_binding=require', { enableChannelBinding: true, requiresChannelBinding: true }],
+  ['target_session_attrs=read-write', { targetSession: 'read-write' }],
+  ['target_session_attrs=primary', { targetSession: 'primary' }],
+])('keeps the parameters of libpq for the session: %s', (parameters, expected) => {
+  const { database } = new Settings(PRODUCT, { DATABASE_URL: `postgres://db/pets?${parameters}` });
+  expect(connectionConfig(database.connection ?? {}, database)).toMatchObject(expected);
+});
