@@ -71,8 +71,9 @@ async function onThird(sql: string, work: () => Promise<void>): Promise<void> {
 async function failureOf(command: string, ...args: string[]): Promise<string> {
   const before = await stored();
   const line = await cli.failure(1, 'items', command, ...args);
-  // A session whose connection was cut ends when it notices.
-  const others = 'SELECT FROM pg_stat_activity WHERE datname = $1 AND pid <> pg_backend_pid()';
+  // The transaction of a session whose connection was cut ends when PostgreSQL notices. The application keeps idle sessions.
+  const others = `SELECT FROM pg_stat_activity
+    WHERE datname = $1 AND pid <> pg_backend_pid() AND backend_type = 'client backend' AND state <> 'idle'`;
   await until(async () => (await database.query(others, [database.name])).length === 0);
   expect([await stored(), await actions()]).toEqual([before, []]);
   return line;
