@@ -1,51 +1,26 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import type { Differences } from '../../../scripts/generate-migration.mjs';
+import { connectToHost } from '../service/hosted-application.js';
 import { type Environment, inheritedEnvironment } from '../service/service.js';
 import type { TestDatabase } from './database.js';
 
-type Command = 'differences' | 'migrate';
-
-/** The built service, in a process of its own. It runs commands on a database. */
-export class SchemaProcess {
-  private readonly child: ChildProcess;
-  private count = 0;
-
-  /**
-   * @param env settings of the service in addition to DATABASE_URL, and ENTITIES, a folder with
-   *   entities in addition to those of the build
-   */
-  constructor(env: Environment = {}) {
-    this.child = fork(
-      join(__dirname, '../../../reports/team/test/harness/programs/schema-process.js'),
-      {
-        cwd: join(__dirname, '../../..'),
-        env: { ...inheritedEnvironment(), ...env },
-        // TypeORM prints each migration that fails. Errors come as messages.
-        stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      },
-    );
-  }
-
-  /** Commands that are run at the same time do not wait for one another. @throws Error with that of the command */
-  run<Result>(command: Command, { url }: TestDatabase): Promise<Result> {
-    const id = ++this.count;
-    return new Promise((resolve, reject) => {
-      const onReply = (reply: { id: number; value: Result; error?: string }): void => {
-        if (reply.id !== id) return;
-        this.child.off('message', onReply);
-        if (reply.error === undefined) resolve(reply.value);
-        else reject(new Error(reply.error));
-      };
-      this.child.on('message', onReply);
-      this.child.send({ id, command, url });
-    });
-  }
-
-  close(): void {
-    // The test run may have stopped the process already.
-    if (this.child.connected) this.child.disconnect();
-  }
+/**
+ * Runs the code of src/ on a database (programs/schema.ts). Calls at the same time do not wait for one another.
+ *
+ * @param env settings in addition to DATABASE_URL, and ENTITIES, a folder with entities in addition to those of src/
+ * @throws Error with that of the command
+ */
+export async function runOnSchema<Result>(
+  command: 'differences' | 'migrate',
+  { url }: TestDatabase,
+  env: Environment = {},
+): Promise<Result> {
+  const host = connectToHost();
+  const start = { schema: command, env: { ...inheritedEnvironment(), ...env, DATABASE_URL: url } };
+  host.write(`${JSON.stringify(start)}\n`);
+  const { result, failure } = JSON.parse(await text(host)) as { result: Result; failure?: string };
+  if (failure !== undefined) throw new Error(failure);
+  return result;
 }
 
 /** Everything there is in the schema, but the table in which TypeORM keeps its migrations. */
@@ -79,18 +54,20 @@ export async function catalogue(database: TestDatabase): Promise<Record<string, 
   );
 }
 
-/** Expects a database to have, by its migrations, the schema that the entities of the process declare. */
+/**
+ * Expects a database to have, by its migrations, the schema that the entities of src/ declare.
+ *
+ * @param env as for runOnSchema
+ */
 export async function expectDeclaredSchema(
   database: TestDatabase,
-  service: SchemaProcess,
+  env: Environment = {},
 ): Promise<void> {
-  const { statements, problems } = await service.run<Differences>('differences', database);
+  const { statements, problems } = await runOnSchema<Differences>('differences', database, env);
   // A column whose property has left the entity stays for a release.
   expect({ statements, problems }).toEqual({ statements: [], problems: [] });
 }
 
-/** As expectDeclaredSchema, with the entities of an example in addition to those of the build. */
-export async function expectExampleSchema(database: TestDatabase, folder: string): Promise<void> {
-  const service = new SchemaProcess({ ENTITIES: folder });
-  await expectDeclaredSchema(database, service).finally(() => service.close());
-}
+/** As expectDeclaredSchema, with the entities of an example in addition to those of src/. */
+export const expectExampleSchema = (database: TestDatabase, folder: string): Promise<void> =>
+  expectDeclaredSchema(database, { ENTITIES: folder });

@@ -5,7 +5,8 @@
 // connections without a request: { isClosing }. The host sends { port }, { nowMs }, { job } or { failure }, { metrics } and the lines of the log. The
 // application closes with its connection. Or the first line runs a command: { env, command }, and the host sends
 // { code, stdout, stderr }. A later command with the same environment, app and features uses the same application, until the first
-// line of a connection is {}. The process ends with its input.
+// line of a connection is {}. Or the first line runs a command of schema.ts: { env, schema }, and the host sends { result }. The
+// process ends with its input.
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
@@ -47,6 +48,7 @@ interface Start {
   app: boolean | string;
   features: string[];
   command?: string[];
+  schema?: string;
 }
 
 interface Later {
@@ -58,6 +60,8 @@ interface Later {
 /** The AppModule and the commands of src/ (product.mjs). */
 const TEAM = '../../../src/team.module.js';
 const TEAM_COMMANDS = '../../../src/team.commands.js';
+/** It uses the migrations and entities of src/ only. */
+const TEAM_SCHEMA = '../../../../team/test/harness/programs/schema.js';
 
 const send = (socket: Socket, message: object) =>
   socket.writable && socket.write(`${JSON.stringify(message)}\n`);
@@ -119,7 +123,7 @@ async function serve(socket: Socket): Promise<void> {
   const lines = createInterface({ input: socket })[Symbol.asyncIterator]();
   const first = (await lines.next()).value as string;
   const start = JSON.parse(first) as Start;
-  const { env, nowMs, command } = start;
+  const { env, nowMs, command, schema } = start;
   if (env === undefined) {
     for (const applications of kept.values()) await closeAll(applications);
     kept.clear();
@@ -135,6 +139,12 @@ async function serve(socket: Socket): Promise<void> {
       return runCommand(command, { ...store, loadRoot: () => rootOf(start), open });
     });
     send(socket, result);
+    socket.end();
+    return;
+  }
+  if (schema !== undefined) {
+    const { runOnSchema } = (await import(TEAM_SCHEMA)) as typeof import('./schema.js');
+    send(socket, { result: await runOnSchema(schema, env) });
     socket.end();
     return;
   }

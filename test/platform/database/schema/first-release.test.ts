@@ -2,14 +2,7 @@ import { DataSource } from 'typeorm';
 import { CreateStore1795132800000 } from '../../../../src/platform/database/migrations/1795132800000-create-store.js';
 import { KeepFirstAnswers1795219200000 } from '../../../../src/platform/database/migrations/1795219200000-keep-first-answers.js';
 import { withDatabase } from '../../../harness/database/database.js';
-import { catalogue, SchemaProcess } from '../../../harness/database/schema.js';
-
-let service: SchemaProcess;
-
-beforeAll(() => {
-  service = new SchemaProcess();
-});
-afterAll(() => service.close());
+import { catalogue, runOnSchema } from '../../../harness/database/schema.js';
 
 const EMPTY = { template: 'template0' };
 
@@ -65,7 +58,7 @@ test.each([
       await released.destroy();
       await database.query(rows);
 
-      const executed = await service.run<string[]>('migrate', database);
+      const executed = await runOnSchema<string[]>('migrate', database);
       expect(executed).toContain('AddEventsAndKeyProofs1795741200000');
       expect(
         await database.query('SELECT id::int, successor_id::int FROM api_keys ORDER BY 1'),

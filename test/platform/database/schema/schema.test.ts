@@ -5,21 +5,12 @@ import {
   useDatabase,
   withDatabase,
 } from '../../../harness/database/database.js';
-import { expectDeclaredSchema, SchemaProcess } from '../../../harness/database/schema.js';
-
-let service: SchemaProcess;
-
-beforeAll(() => {
-  // Both migrations of a test have to wait at the same time, however busy the machine is.
-  service = new SchemaProcess({ DATABASE_LOCK_TIMEOUT_SECONDS: '20' });
-});
-
-afterAll(() => service.close());
+import { expectDeclaredSchema, runOnSchema } from '../../../harness/database/schema.js';
 
 const EMPTY = { template: 'template0' };
 
 test('the schema is, by the migrations, what the entities declare', () =>
-  withDatabase((database) => expectDeclaredSchema(database, service)));
+  withDatabase((database) => expectDeclaredSchema(database)));
 
 test('no migration is empty, as one that was saved before it was complete', () => {
   const source = join(__dirname, '../../../../src');
@@ -98,7 +89,9 @@ describe('migrations', () => {
     withDatabase(async (database) => {
       // The first one to migrate has to wait for this table; the other one comes meanwhile.
       await database.query('BEGIN; CREATE TABLE owners ()');
-      const replicas = [1, 2].map(() => service.run<string[]>('migrate', database));
+      // Both have to wait at the same time, however busy the machine is.
+      const env = { DATABASE_LOCK_TIMEOUT_SECONDS: '20' };
+      const replicas = [1, 2].map(() => runOnSchema<string[]>('migrate', database, env));
       await untilTwoWait(database);
       await database.query('ROLLBACK');
 
@@ -112,6 +105,6 @@ describe('migrations', () => {
   it('leave an up-to-date schema alone, without waiting for a process that migrates', () =>
     withDatabase(async (database) => {
       await database.query('SELECT pg_advisory_lock(7236114901)');
-      expect(await service.run('migrate', database)).toEqual([]);
+      expect(await runOnSchema('migrate', database)).toEqual([]);
     }));
 });
