@@ -19,8 +19,8 @@ const CLIENTS = 6;
 /** Two failed checks remove a replica from rotation. The shutdown delay is several times as long, as in docker-compose.yml. */
 const CHECK_INTERVAL_MS = 200;
 const SHUTDOWN_DELAY_SECONDS = '5';
-/** Few enough requests that the load balancer sees in time what becomes of the replicas. */
-const PAUSE_MS = 40;
+/** Few enough requests that the load balancer sees in time what becomes of the replicas. More of them need most of the test's CPU time. */
+const PAUSE_MS = 100;
 const CREATE = {
   method: 'POST',
   headers: { 'Content-Type': 'application/json' },

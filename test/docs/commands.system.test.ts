@@ -25,6 +25,7 @@ import {
 } from '../harness/pages/reader.js';
 import { hasNamespaces } from '../harness/pages/shell.js';
 import { makeCluster } from '../harness/processes/embedded-user.js';
+import { NODE } from '../harness/processes/node.js';
 import { describeWithAnyRedis, openRedis } from '../harness/processes/redis.js';
 import { until } from '../harness/run/until.js';
 import {
@@ -170,7 +171,7 @@ afterEach(async () => {
     const install = `ln -s ${PACKAGES} node_modules && mv ${cluster} .data && exec cp -r ${join(ROOT, 'dist')} .`;
     const PATH = pathWith({
       npm: `[ "$1" = ci ] && ${install}\nexec ${npm} "$@"`,
-      pets: `exec node ${folder}/store/dist/cli/main.js "$@"`,
+      pets: `exec ${NODE.join(' ')} ${folder}/store/dist/cli/main.js "$@"`,
     });
     const shell = openShell(folder, { ...inheritedEnvironment(), PATH }, true);
     const cloned = (each: CommandBlock) => each.code.replace('REPOSITORY', repository);

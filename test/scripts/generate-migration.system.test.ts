@@ -4,12 +4,14 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { SCHEMA, useDatabase } from '../harness/database/database.js';
 import { resultOf } from '../harness/processes/command.js';
+import { NODE } from '../harness/processes/node.js';
 import { ProjectCopy } from '../harness/processes/project-copy.js';
 import { inheritedEnvironment } from '../harness/service/service.js';
 import { PACKAGES } from '../harness/run/packages.js';
 
 const ROOT = resolve(__dirname, '../..');
 const FOLDER = 'src/platform/database/migrations';
+const [node, ...flags] = NODE;
 
 const database = useDatabase(SCHEMA);
 let project: ProjectCopy;
@@ -27,7 +29,7 @@ const options = () => ({
   env: { ...inheritedEnvironment(), DATABASE_URL: database.url },
 });
 const run = (...command: string[]) =>
-  resultOf(spawn(process.execPath, [project.path('scripts/cli.mjs'), ...command], options()));
+  resultOf(spawn(node, [...flags, project.path('scripts/cli.mjs'), ...command], options()));
 
 const generate = (name: string) => run('db', 'generate', `${FOLDER}/${name}`);
 
@@ -46,7 +48,7 @@ test('db generate › writes what was added to an entity, and then nothing', asy
   expect(await run('db', 'migrate')).toMatchObject({ code: 0 });
   expect(await generate('none')).toMatchObject({ code: 0, stdout: 'file  -\n' });
   const elsewhere = await resultOf(
-    spawn(process.execPath, [program(), 'db', 'generate', `${FOLDER}/none`], {
+    spawn(node, [...flags, program(), 'db', 'generate', `${FOLDER}/none`], {
       ...options(),
       cwd: tmpdir(),
     }),

@@ -12,6 +12,7 @@ import {
   untilReady,
 } from '../../harness/pages/reader.js';
 import { hasNamespaces } from '../../harness/pages/shell.js';
+import { NODE } from '../../harness/processes/node.js';
 import { makeCluster } from '../../harness/processes/embedded-user.js';
 import { inheritedEnvironment, TEAM_MAIN } from '../../harness/service/service.js';
 import { addPets, newAnimalsCsv } from '../../harness/database/animals.js';
@@ -29,7 +30,7 @@ afterEach(endShells);
     await shell.run('the folders', 'mkdir store client && chmod 755 store && cd store');
     fs.mkdirSync(join(folder, 'store/.data'));
     await makeCluster(join(folder, 'store/.data'));
-    await shell.run('the service', untilReady(`env DATA_DIR=.data node ${TEAM_MAIN}`));
+    await shell.run('the service', untilReady(`env DATA_DIR=.data ${NODE.join(' ')} ${TEAM_MAIN}`));
     for (const [command, expected] of sessionOf(tryIt)) {
       expect((await shell.run(tryIt, command)).trim()).toBe(expected);
     }

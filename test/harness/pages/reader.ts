@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestDatabase } from '../database/database.js';
 import { Cli, PROGRAM, TEAM_PROGRAM } from '../processes/command.js';
+import { NODE } from '../processes/node.js';
 import { type Environment, inheritedEnvironment } from '../service/service.js';
 import type { CommandBlock } from './command-blocks.js';
 import { Shell } from './shell.js';
@@ -74,7 +75,7 @@ export async function hostedProgram(
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return `#!/bin/bash
-    case " $* " in *" - "*|*" generate "*) exec node ${app ? TEAM_PROGRAM : PROGRAM} "$@" ;; esac
+    case " $* " in *" - "*|*" generate "*) exec ${NODE.join(' ')} ${app ? TEAM_PROGRAM : PROGRAM} "$@" ;; esac
     exec 3<>/dev/tcp/127.0.0.1/${port}
     printf '%s\\0' $# "$PWD" "$DATABASE_URL" "$@" >&3
     read -r code <&3

@@ -43,12 +43,13 @@ describe('a command on the embedded database while no service runs', () => {
     const cli = new Cli({ DATA_DIR: dataDir });
     const seeded = await cli.run('items', 'seed', '--items', '3');
     expect(seeded).toMatchObject({ code: 0, stderr: `Database: embedded in ${dataDir}\n` });
-    const { id, key } = await cli.json('keys', 'issue', '--owner', 'acme', '--plan', 'free');
     expect(processesOf(dataDir)).toEqual([]);
     const owner = new EmbeddedUser(dataDir, 'command');
     await owner.opened();
     const later = new Cli({ DATA_DIR: dataDir }, { isOpenElsewhere: true });
-    expect(await later.json('keys', 'inspect', key)).toMatchObject({ id, owner: 'acme' });
+    const exported = await later.run('items', 'export');
+    expect(exported).toMatchObject({ code: 0, stdout: expect.stringMatching(/^(?:.+\n){4}$/) });
+    await later.json('keys', 'issue', '--owner', 'acme', '--plan', 'free');
     // What cannot be undone asks about this database, too.
     expect(await later.failure(1, 'owners', 'remove', 'acme')).toMatch(/Confirm with --yes/);
     await owner.close();

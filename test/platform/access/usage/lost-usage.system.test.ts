@@ -22,7 +22,8 @@ test('kill -9 loses only the last 10 seconds at most', async () => {
   const { key, keyId } = await createOwner(database);
   const service = await startBuiltService({ DATABASE_URL: database.url });
   await new ApiClient(service, key).get('/v1/nothing');
-  await until(async () => (await usage(keyId)).length > 0, 60 * SECOND_MS);
+  const saved = 'SELECT FROM api_key_usage WHERE key_id = $1';
+  await until(async () => (await database.query(saved, [keyId])).length > 0, 60 * SECOND_MS);
   await new ApiClient(service, key).get('/v1/nothing');
   await service.stop('SIGKILL');
   const [{ requests }] = (await usage(keyId)) as [{ requests: number }];

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { useDatabase } from '../../../harness/database/database.js';
 import { holdTable } from '../../../harness/database/database-lock.js';
 import { Cli, PROGRAM, resultOf } from '../../../harness/processes/command.js';
+import { NODE } from '../../../harness/processes/node.js';
 import { until } from '../../../harness/run/until.js';
 import { inheritedEnvironment } from '../../../harness/service/service.js';
 
@@ -22,7 +23,7 @@ function file(content: string, name = 'items.csv'): string {
 const stored = () => database.query('SELECT name, category_id, status FROM test_items ORDER BY id');
 /** Runs a shell command with `$CLI` in processes of their own, and returns its output. */
 async function shell(command: string): Promise<{ code: number; output: string }> {
-  const env = { CLI: `${process.execPath} ${PROGRAM}`, DATABASE_URL: database.url };
+  const env = { CLI: `${NODE.join(' ')} ${PROGRAM}`, DATABASE_URL: database.url };
   const child = spawn('bash', ['-o', 'pipefail', '-c', command], {
     stdio: ['ignore', 'pipe', 'ignore'],
     env: { ...inheritedEnvironment(), ...env },

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { useDatabase } from '../../../harness/database/database.js';
-import { PROGRAM } from '../../../harness/processes/command.js';
+import { Cli, PROGRAM } from '../../../harness/processes/command.js';
+import { NODE } from '../../../harness/processes/node.js';
 import { inheritedEnvironment } from '../../../harness/service/service.js';
 
 const database = useDatabase();
@@ -17,7 +18,7 @@ if (!hasTerminal)
       'available',
     ]);
     const env = { ...inheritedEnvironment(), DATABASE_URL: database.url };
-    const program = `'${process.execPath}' '${PROGRAM}' items export`;
+    const program = `${NODE.map((word) => `'${word}'`).join(' ')} '${PROGRAM}' items export`;
     const shown = (command: string) =>
       spawnSync('script', ['-qec', command, '/dev/null'], { env, encoding: 'utf8' }).stdout;
     for (const format of ['csv', 'ndjson']) {
@@ -25,6 +26,6 @@ if (!hasTerminal)
       expect(text).toContain(String.raw`a\u001b[31m\u009b\u202eb`);
       expect(['\u001b', '\u009b', '\u202e'].filter((each) => text.includes(each))).toEqual([]);
     }
-    expect(shown(`${program} | cat`)).toContain(name);
+    expect((await Cli.on(database).run('items', 'export')).stdout).toContain(name);
   },
 );

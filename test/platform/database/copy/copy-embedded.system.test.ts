@@ -136,8 +136,10 @@ const FEATURE = `
 
   test.each(['source', 'target'])('refuses while a service uses the %s', async (side) => {
     if (side === 'source') await user.close();
-    const url = side === 'source' ? { DATA_DIR: dataDir } : { DATABASE_URL: target.url };
-    const service = await startBuiltService(url);
+    const service =
+      side === 'source'
+        ? await startBuiltService({ DATA_DIR: dataDir })
+        : await startService({ database: target.database });
     if (side === 'source') {
       // As the pool does after a minute without requests.
       open();
@@ -147,7 +149,7 @@ const FEATURE = `
       await user.close();
     }
     expect(await rejected()).toMatch(/^A service uses .+\. Stop it first\.$/);
-    await service.stop();
+    await ('stop' in service ? service.stop() : service.close());
     if (side === 'source') open();
     await unchanged();
   });
