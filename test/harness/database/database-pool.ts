@@ -152,7 +152,7 @@ export function deletionOf(tables: readonly string[]): string {
  * Returns a text that differs when a definition, statistics or a row of the tables were added, changed or removed. The number of a transaction (xmin) is
  * that of the last change of a row.
  */
-async function stateOf(client: Client, tables: readonly string[]): Promise<string> {
+export async function stateOf(client: Client, tables: readonly string[]): Promise<string> {
   const sources = [
     ...Object.entries(DEFINITIONS),
     ...tables.map((table) => [table, 'true'] as const),

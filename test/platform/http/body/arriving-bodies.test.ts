@@ -1,13 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Settings } from '../../../../src/platform/config/settings.js';
-import { ArrivingBodies } from '../../../../src/platform/http/body/arriving-bodies.js';
 import { holdTable } from '../../../harness/database/database-lock.js';
 import { createOwner } from '../../../harness/database/factories.js';
 import { ApiClient } from '../../../harness/http/client.js';
 import { RawConnection, requestHead } from '../../../harness/http/raw-connection.js';
 import { useStore } from '../../../harness/http/store.js';
 import { metric, untilMetric } from '../../../harness/service/metrics.js';
-import { PRODUCT } from '../../../../src/product.js';
 
 const MAX_BYTES = 102_400;
 /** More than there is room for. */
@@ -52,12 +49,20 @@ test('POST /v1/items › requests without a byte of their body count 24 KB each'
   for (const connection of waiting) connection.close();
 });
 
-test('a body that grows takes the room of as many waiting requests as it needs', () => {
-  const bodies = new ArrivingBodies(new Settings(PRODUCT, { MAX_ARRIVING_MEBIBYTES: '1' }));
-  const rejected: number[] = [];
-  const waiting = Array.from({ length: 42 }, (_, index) => bodies.add(() => rejected.push(index)));
-  bodies.resize(waiting[41]!, MAX_BYTES);
-  expect(rejected).toEqual([0, 1, 2]);
+test('POST /v1/items › a body that grows takes the room of as many waiting requests as it needs', async () => {
+  const waiting = await Promise.all(Array.from({ length: 41 }, () => open()));
+  await untilMetric(store.service, 'arriving_body_bytes', (bytes) => bytes === 41 * 24 * 1_024);
+  const growing = await open();
+  await untilMetric(store.service, 'arriving_body_bytes', (bytes) => bytes === 42 * 24 * 1_024);
+  const rejected = 'shed_total{bound="arriving_bodies"}';
+  const before = await metric(store.service, rejected);
+  growing.write(PET.padEnd(MAX_BYTES - 1));
+  for (const connection of waiting.slice(0, 3))
+    expect((await connection.response()).status).toBe(503);
+  const others = 38 * 24 * 1_024;
+  await untilMetric(store.service, 'arriving_body_bytes', (bytes) => bytes >= others + MAX_BYTES);
+  expect(await metric(store.service, rejected)).toBe(before + 3);
+  for (const connection of [...waiting, growing]) connection.close();
 });
 
 test('POST /v1/items › a connection that is reset while its API key is looked up leaves nothing behind', async () => {
