@@ -54,7 +54,7 @@ const copy = copyProject();
 const folder = mkdtempSync(join(tmpdir(), 'mutants-'));
 chmodSync(folder, 0o755);
 
-/** Runs test files in the copy. Returns the names of the failed tests, undefined if a file could not run. @param {string[]} files */
+/** Runs test files in the copy. Returns the failed tests, undefined if a file could not run. @param {string[]} files */
 async function failedTests(files) {
   const child = spawn(
     process.execPath,
@@ -70,9 +70,8 @@ async function failedTests(files) {
     /** @type {import('@jest/test-result').FormattedTestResults} */
     const { testResults, numTotalTests, numRuntimeErrorTestSuites } = JSON.parse(output);
     const tests = testResults.flatMap(({ assertionResults }) => assertionResults);
-    const failed = tests.filter(({ status }) => status === 'failed');
     if (numRuntimeErrorTestSuites === 0 && numTotalTests > 0)
-      return failed.map(({ fullName }) => fullName);
+      return tests.filter(({ status }) => status === 'failed');
   } catch {
     // Without a result, Jest says why below.
   }
@@ -83,17 +82,18 @@ async function failedTests(files) {
 try {
   const tests = [...new Set(mutants.map(({ test }) => test))];
   const failed = await failedTests(tests);
-  if (failed?.length !== 0)
-    throw new Error(`Without a mutant, these tests fail: ${failed?.join(', ')}`);
+  if (failed?.length !== 0) {
+    for (const { failureMessages } of failed ?? []) console.error(failureMessages?.join('\n'));
+    const names = failed?.map(({ fullName }) => fullName);
+    throw new Error(`Without a mutant, these tests fail: ${names?.join(', ')}`);
+  }
   let survivors = 0;
   for (const { line, file, content, mutated, test } of mutants) {
     writeFileSync(join(copy, file), mutated);
-    const [name] = (await failedTests([test])) ?? [];
+    const [noticed] = (await failedTests([test])) ?? [];
     writeFileSync(join(copy, file), content);
-    if (name === undefined) survivors++;
-    console.log(
-      `${name === undefined ? 'SURVIVED' : 'noticed'} ${line}${name === undefined ? '' : ` | ${name}`}`,
-    );
+    if (!noticed) survivors++;
+    console.log(noticed ? `noticed ${line} | ${noticed.fullName}` : `SURVIVED ${line}`);
   }
   console.log(`${mutants.length - survivors} of ${mutants.length} mutants were noticed.`);
   if (survivors > 0 || mutants.length === 0) process.exitCode = 1;
