@@ -1,12 +1,14 @@
 import { ApiClient } from '../../../harness/http/client.js';
-import { createDatabase } from '../../../harness/database/database.js';
 import { holdAfter, holdTable } from '../../../harness/database/database-lock.js';
 import { createKey, createOwner } from '../../../harness/database/factories.js';
+import { useStore } from '../../../harness/http/store.js';
 import { MINUTE_MS } from '../../../harness/rate-limit/limits.js';
 import { START_MS, startService } from '../../../harness/service/service.js';
 
+const store = useStore();
+
 it('the last use is stored to the minute when the service stops, never earlier than the creation or another use', async () => {
-  const database = await createDatabase();
+  const { database } = store;
   const laterMs = START_MS + 5 * MINUTE_MS;
   const createdMs = START_MS + 90_000;
   const { id, ...old } = await createOwner(database);
@@ -18,7 +20,10 @@ it('the last use is stored to the minute when the service stops, never earlier t
     new: await createKey(database, id),
   };
   // API keys are older than the clock of the service, whatever the date.
-  await database.query('UPDATE api_keys SET created_at = $1', [new Date(START_MS)]);
+  await database.query('UPDATE api_keys SET created_at = $1 WHERE owner_id = $2', [
+    new Date(START_MS),
+    id,
+  ]);
   const set = (column: string, atMs: number, keyId: string) =>
     database.query(`UPDATE api_keys SET ${column} = $1 WHERE id = $2`, [new Date(atMs), keyId]);
   await set('last_used_at', laterMs, keys.usedElsewhere.keyId);
@@ -33,7 +38,8 @@ it('the last use is stored to the minute when the service stops, never earlier t
   await service.close();
 
   const rows = await database.query<{ id: string; at: Date | null }>(
-    'SELECT id, last_used_at AS at FROM api_keys ORDER BY id',
+    'SELECT id, last_used_at AS at FROM api_keys WHERE owner_id = $1 ORDER BY id',
+    [id],
   );
   expect(rows.map(({ at }) => at?.getTime())).toEqual([
     START_MS + MINUTE_MS,
@@ -42,11 +48,10 @@ it('the last use is stored to the minute when the service stops, never earlier t
     laterMs,
     createdMs,
   ]);
-  await database.close();
 });
 
 it('a use while earlier ones are being stored is stored later', async () => {
-  const service = await startService();
+  const { service } = store;
   const { key, keyId } = await createOwner(service.database);
   const ask = () => new ApiClient(service, key).get('/v1/nothing');
   await ask();
@@ -63,19 +68,18 @@ it('a use while earlier ones are being stored is stored later', async () => {
     [keyId],
   );
   expect(row?.at.getTime()).toBe(START_MS + MINUTE_MS);
-  await service.close();
 });
 
 it('the batch skips rows that are locked, by a command or another replica, and the next one stores them', async () => {
-  const service = await startService();
-  const { database } = service;
+  const { service, database } = store;
   const { id, ...locked } = await createOwner(database);
   const keys = [await createKey(database, id), locked, await createKey(database, id)];
   for (const { key } of keys) await new ApiClient(service, key).get('/v1/nothing');
   const stored = async () => {
     await service.runJob('KeyUsage.save');
-    const sql = 'SELECT id FROM api_keys WHERE last_used_at IS NOT NULL ORDER BY id';
-    return (await database.query<{ id: string }>(sql)).map((row) => row.id);
+    const sql =
+      'SELECT id FROM api_keys WHERE owner_id = $1 AND last_used_at IS NOT NULL ORDER BY id';
+    return (await database.query<{ id: string }>(sql, [id])).map((row) => row.id);
   };
   const lockRow = 'SELECT FROM api_keys WHERE id = $1 FOR UPDATE';
   const lock = await holdAfter(database, lockRow, [locked.keyId]);
@@ -83,5 +87,4 @@ it('the batch skips rows that are locked, by a command or another replica, and t
   for (let run = 0; run < 2; run++) expect(await stored()).toEqual(others);
   await lock.release();
   expect(await stored()).toEqual([locked.keyId, ...others]);
-  await service.close();
 });

@@ -31,17 +31,19 @@ it.each([...FILES, ...PAGES])('GET %s › 200 without an API key, as %s', async 
   expect([status, text]).toEqual([200, '']);
 });
 
-it.each([
-  [undefined, '/docs', ''],
-  ['https://api.example.org/store', '/store/docs', ` https://api.example.org/store/ ${STAGING}/`],
-])('with PUBLIC_URL %s, GET / and /docs/ › 302 to %s', async (publicUrl, location, target) => {
-  const env = publicUrl === undefined ? {} : { PUBLIC_URL: publicUrl, STAGING_URL: STAGING };
+it('GET / and /docs/ › 302 to the page, with the path of PUBLIC_URL if it is set', async () => {
+  const env = { PUBLIC_URL: 'https://api.example.org/store', STAGING_URL: STAGING };
   const public_ = await startService({ database: store.database, env });
-  for (const path of REDIRECTS) {
-    expect(await send(public_, path)).toMatchObject({ status: 302, headers: { location } });
+  for (const [service, location, targets] of [
+    [store.service, '/docs', ''],
+    [public_, '/store/docs', ` https://api.example.org/store/ ${STAGING}/`],
+  ] as const) {
+    for (const path of REDIRECTS) {
+      expect(await send(service, path)).toMatchObject({ status: 302, headers: { location } });
+    }
+    const { headers } = await send(service, '/docs');
+    expect(headers['content-security-policy']).toMatch(new RegExp(`connect-src 'self'${targets}$`));
   }
-  const { headers } = await send(public_, '/docs');
-  expect(headers['content-security-policy']).toMatch(new RegExp(`connect-src 'self'${target}$`));
   await public_.close();
 });
 

@@ -2,7 +2,7 @@ import { type ApiResponse, ApiClient } from '../../../harness/http/client.js';
 import { createItems, createOwner } from '../../../harness/database/factories.js';
 import { expectError } from '../../../harness/http/error-response.js';
 import { useStore } from '../../../harness/http/store.js';
-import { startService } from '../../../harness/service/service.js';
+import { startService, type TestService } from '../../../harness/service/service.js';
 
 const LIMIT_RULE = 'limit must be an integer from 1 to 100';
 const STATUS_RULE = 'status must be one of available, pending, sold';
@@ -234,45 +234,54 @@ describe('GET /v1/items › Link', () => {
     expect(Object.fromEntries(new URLSearchParams(next))).toEqual({ ...parameters, cursor });
   });
 
+  /** Expects how the targets of Link headers begin, whatever the headers of the request are. PORT is that of the service. */
+  async function expectBase(service: TestService, host: string, base: RegExp): Promise<void> {
+    const address = `http://${host.includes(':') ? `[${host}]` : host}:${service.port}`;
+    const forged = { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'https' };
+    const targetOf = async (path: string, relation: string): Promise<string> => {
+      const headers = {
+        Authorization: `Bearer ${store.owner.key}`,
+        Connection: 'close',
+        ...forged,
+      };
+      const link = (await fetch(address + path, { headers })).headers.get('link') ?? '';
+      const [, target = '', rel] = /^<([^<>]+)>; rel="([a-z-]+)"$/.exec(link) ?? [];
+      expect([rel, target]).toEqual([relation, expect.stringContaining('/v1/items')]);
+      return target.replace(String(service.port), 'PORT');
+    };
+
+    const [next = '', query = ''] = (await targetOf('/v1/items?limit=2', 'next')).split(
+      '/v1/items?',
+    );
+    expect(next).toMatch(base);
+    expect((await list(`?${query}`)).json.map(({ id }: { id: number }) => id)).toEqual([3, 4]);
+    expect(await targetOf('/v1/items/1', 'successor-version')).toBe(`${next}/v1/items`);
+    const warnings = service.logs().filter(({ msg }) => msg?.includes('PUBLIC_URL'));
+    expect(warnings.map(({ level, msg }) => [level, msg])).toEqual(
+      next === '' ? [[40, 'PUBLIC_URL is not set: the URLs in Link headers are relative']] : [],
+    );
+  }
+
+  it('begins with the address of the service by default', () =>
+    expectBase(store.service, '127.0.0.1', /^http:\/\/127\.0\.0\.1:PORT$/));
+
   it.each<[host: string, publicUrl: string | undefined, base: RegExp, trustProxy?: string]>([
-    ['127.0.0.1', undefined, /^http:\/\/127\.0\.0\.1:PORT$/],
     ['localhost', undefined, /^http:\/\/(?:127\.0\.0\.1|\[::1\]):PORT$/],
     // A balancer runs on the same machine.
     ['127.0.0.1', undefined, /^$/, '1'],
     ['127.0.0.1', undefined, /^$/, '10.0.0.0/8'],
-    ['127.0.0.1', 'https://api.example.org/', /^https:\/\/api\.example\.org$/],
-    ['0.0.0.0', 'http://example.org:8080/store', /^http:\/\/example\.org:8080\/store$/],
+    ['127.0.0.1', 'http://example.org:8080/store/', /^http:\/\/example\.org:8080\/store$/],
     ['0.0.0.0', undefined, /^$/],
   ])(
     'with HOST=%s and PUBLIC_URL=%s it begins with %s',
     async (host, publicUrl, base, trustProxy = '0') => {
-      const proxy = publicUrl === undefined ? trustProxy : '1';
-      const env = { HOST: host, TRUST_PROXY: proxy, ...(publicUrl && { PUBLIC_URL: publicUrl }) };
-      const service = await startService({ database: store.service.database, env });
-      const address = `http://${host.includes(':') ? `[${host}]` : host}:${service.port}`;
-      const forged = { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'https' };
-      const targetOf = async (path: string, relation: string): Promise<string> => {
-        const headers = {
-          Authorization: `Bearer ${store.owner.key}`,
-          Connection: 'close',
-          ...forged,
-        };
-        const link = (await fetch(address + path, { headers })).headers.get('link') ?? '';
-        const [, target = '', rel] = /^<([^<>]+)>; rel="([a-z-]+)"$/.exec(link) ?? [];
-        expect([rel, target]).toEqual([relation, expect.stringContaining('/v1/items')]);
-        return target.replace(String(service.port), 'PORT');
+      const env = {
+        HOST: host,
+        TRUST_PROXY: trustProxy,
+        ...(publicUrl && { PUBLIC_URL: publicUrl }),
       };
-
-      const [next = '', query = ''] = (await targetOf('/v1/items?limit=2', 'next')).split(
-        '/v1/items?',
-      );
-      expect(next).toMatch(base);
-      expect((await list(`?${query}`)).json.map(({ id }: { id: number }) => id)).toEqual([3, 4]);
-      expect(await targetOf('/v1/items/1', 'successor-version')).toBe(`${next}/v1/items`);
-      const warnings = service.logs().filter(({ msg }) => msg?.includes('PUBLIC_URL'));
-      expect(warnings.map(({ level, msg }) => [level, msg])).toEqual(
-        next === '' ? [[40, 'PUBLIC_URL is not set: the URLs in Link headers are relative']] : [],
-      );
+      const service = await startService({ database: store.database, env });
+      await expectBase(service, host, base);
       await service.close();
     },
   );
