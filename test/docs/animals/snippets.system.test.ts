@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { ModuleKind, ScriptTarget, transpileModule } from 'typescript';
+import { transformSync } from '@swc/core';
 import { useStore } from '../../harness/http/store.js';
 import { readProjectFile } from '../../harness/stack/compose-file.js';
 import { createPets } from '../../harness/database/animals.js';
@@ -29,9 +29,12 @@ function block(language: string, text: string): string {
 
 /** Node.js 20 runs no TypeScript. */
 const javaScriptOf = (code: string): string =>
-  transpileModule(code, {
-    compilerOptions: { module: ModuleKind.ESNext, target: ScriptTarget.ES2023 },
-  }).outputText.replaceAll(`'./store.ts'`, `'./store.js'`);
+  transformSync(code, {
+    configFile: false,
+    swcrc: false,
+    jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },
+    module: { type: 'es6' },
+  }).code.replaceAll('./store.ts', './store.js');
 
 let folder = '';
 const write = (name: string, code: string): void => writeFileSync(join(folder, name), code);
