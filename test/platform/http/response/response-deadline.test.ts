@@ -52,24 +52,20 @@ test.concurrent('the log says that the handler has sent no response', async () =
   expect(JSON.stringify(line)).toContain('response deadline: the handler has sent no response');
 });
 
-describe('the response deadline', () => {
-  const locked = useStore({ features: 'slow', env });
-
-  it('counts from the arrival of the request, also while its API key is looked up', async () => {
-    const late = new ApiClient(locked.service, (await createOwner(locked.database)).key);
-    await locked.api.get('/v1/nothing');
-    const order: string[] = [];
-    const send = async (name: string, client: ApiClient) => {
-      expectError(await client.get('/v1/slow/never'), 503, 'service_unavailable');
-      order.push(name);
-    };
-    const lock = await holdTable(locked.database, 'api_keys', 'ACCESS EXCLUSIVE');
-    const first = send('first', late);
-    await lock.waitedFor();
-    const second = send('second', locked.api);
-    await untilMetric(locked.service, 'requests_in_progress', (count) => count === 2);
-    await lock.release();
-    await Promise.all([first, second]);
-    expect(order).toEqual(['first', 'second']);
-  });
+test('the response deadline counts from the arrival of the request, also while its API key is looked up', async () => {
+  const late = new ApiClient(store.service, (await createOwner(store.database)).key);
+  await store.api.get('/v1/nothing');
+  const order: string[] = [];
+  const send = async (name: string, client: ApiClient) => {
+    expectError(await client.get('/v1/slow/never'), 503, 'service_unavailable');
+    order.push(name);
+  };
+  const lock = await holdTable(store.database, 'api_keys', 'ACCESS EXCLUSIVE');
+  const first = send('first', late);
+  await lock.waitedFor();
+  const second = send('second', store.api);
+  await untilMetric(store.service, 'requests_in_progress', (count) => count === 2);
+  await lock.release();
+  await Promise.all([first, second]);
+  expect(order).toEqual(['first', 'second']);
 });
