@@ -171,7 +171,10 @@ export async function endUsers(): Promise<void> {
 
 afterAll(async () => {
   if (onLinux) await endUsers();
-  for (const folder of folders.splice(0)) fs.rmSync(folder, { recursive: true, force: true });
+  const removed = folders.splice(0);
+  // Clusters have thousands of files, for which Node.js needs three times as much CPU time.
+  if (onLinux) execFileSync('rm', ['-rf', ...removed]);
+  else for (const folder of removed) fs.rmSync(folder, { recursive: true, force: true });
 });
 
 /** Leaves a stopped cluster in the folder: a copy of the test run's, where it has one. */
