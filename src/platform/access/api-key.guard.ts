@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Settings } from '../config/settings.js';
 import { invalidKeyMessage } from '../errors/catalogue.js';
-import { databaseUnavailable, ServiceError, serviceUnavailable } from '../errors/service-error.js';
+import { ServiceError } from '../errors/service-error.js';
 import { routeMetadata } from '../http/request/handler.js';
 import type { Identification } from '../http/request/caller.js';
 import { IsPublic } from '../http/request/public.decorator.js';
@@ -41,12 +41,7 @@ export class ApiKeyGuard implements CanActivate, CallerCheck {
   }
 
   private check(request: Request, caller: Identification | undefined): true {
-    if (caller?.reason === 'unavailable') {
-      // Without a key, its lookup has failed. Otherwise, its plan has no limits.
-      throw caller.rejectedKey
-        ? serviceUnavailable(caller.cause)
-        : databaseUnavailable(caller.cause);
-    }
+    if (caller?.failure) throw caller.failure;
     if (caller?.reason === 'invalid') throw this.invalid;
     if (caller?.kind !== 'key') throw this.missing;
     return this.checkAccess(request);

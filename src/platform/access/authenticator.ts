@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../config/clock.js';
+import { databaseUnavailable, serviceUnavailable } from '../errors/service-error.js';
 import type { Identification, KeyState } from '../http/request/caller.js';
 import type { Request } from '../http/request/request.js';
 import type { RequestState } from '../http/request/request-state.js';
@@ -59,7 +60,7 @@ export class Authenticator {
     try {
       return this.callerWith(this.cache.getFresh(hash) ?? (await this.cache.get(hash)));
     } catch (cause) {
-      return { kind: 'anonymous', reason: 'unavailable', cause };
+      return { kind: 'anonymous', reason: 'unavailable', failure: databaseUnavailable(cause) };
     }
   }
 
@@ -80,8 +81,10 @@ export class Authenticator {
     if (!key) return INVALID;
     if (!isUsable(key, this.clock.now()))
       return { kind: 'anonymous', reason: 'invalid', rejectedKey: key };
-    if (key.planFailure)
-      return { kind: 'anonymous', reason: 'unavailable', rejectedKey: key, cause: key.planFailure };
+    if (key.planFailure) {
+      const failure = serviceUnavailable(key.planFailure);
+      return { kind: 'anonymous', reason: 'unavailable', rejectedKey: key, failure };
+    }
     this.usage.noteUse(key);
     return { kind: 'key', key };
   }

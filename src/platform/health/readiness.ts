@@ -14,7 +14,7 @@ import type { Circuit } from '../rate-limit/redis/circuit.js';
 export interface ReadinessReport {
   /** `degraded`: the replica serves requests, but a component is down or accepts no writes. */
   status: 'ok' | 'degraded' | 'unavailable';
-  /** `shutdown`: `no` or `in progress`. During it, no other. Otherwise `up`, `read-only` or `down` for each component. */
+  /** `shutdown` is `no` or `in progress`. While it is `no`, each component is `up`, `read-only` or `down`. */
   checks: Record<string, string>;
 }
 
@@ -86,14 +86,14 @@ export class Readiness {
     if (this.shuttingDown) return { status: 'unavailable', checks: { shutdown: 'in progress' } };
     const checks: ReadinessReport['checks'] = { shutdown: 'no' };
     let status: ReadinessReport['status'] = 'ok';
-    const components = [...this.components];
-    const results = await Promise.all(components.map(([, { check }]) => check.run()));
-    for (const [index, [name, { required }]] of components.entries()) {
-      const { state, cause } = results[index] ?? { state: 'down' };
-      this.logChange(name, { state, cause });
-      checks[name] = state;
-      if (state === 'down' && required) status = 'unavailable';
-      else if (state !== 'up' && status === 'ok') status = 'degraded';
+    const running = Array.from(this.components, async ([name, { required, check }]) => {
+      return { name, required, result: await check.run() };
+    });
+    for (const { name, required, result } of await Promise.all(running)) {
+      this.logChange(name, result);
+      checks[name] = result.state;
+      if (result.state === 'down' && required) status = 'unavailable';
+      else if (result.state !== 'up' && status === 'ok') status = 'degraded';
     }
     return { status, checks };
   }

@@ -1,4 +1,5 @@
 import type { Access, PlanLimits } from '../../config/plan-limits.js';
+import type { ServiceError } from '../../errors/service-error.js';
 
 /** Who sends a request: an API key and its owner. */
 export interface Caller {
@@ -33,9 +34,10 @@ interface AnonymousCaller {
   reason: 'missing' | 'invalid' | 'unavailable';
   /** The API key that is not accepted, for the log. */
   rejectedKey?: KeyState;
-  /** Why it is unavailable. */
-  cause?: unknown;
+  /** The 503 for `unavailable`. */
+  failure?: ServiceError;
 }
 
 /** The caller of a request: with a valid API key, or anonymous. */
-export type Identification = { kind: 'key'; key: KeyState; reason?: undefined } | AnonymousCaller;
+export type Identification =
+  { kind: 'key'; key: KeyState; reason?: undefined; failure?: undefined } | AnonymousCaller;
