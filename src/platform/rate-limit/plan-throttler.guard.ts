@@ -70,7 +70,7 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
     // A route without decorators of the throttler: `super.canActivate` would read six of them for each request,
     // and wait five times (docs/performance.md).
     if (this.reflector.hasFoundNothing(context)) {
-      return await this.consume(context, this.budgetOf(this.idOf(caller, request), caller));
+      return this.consume(context, this.budgetOf(this.idOf(caller, request), caller));
     }
     return super.canActivate(context);
   }

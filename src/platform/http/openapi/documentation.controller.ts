@@ -33,10 +33,8 @@ const CONTENT_SECURITY_POLICY =
 @ApiExcludeController()
 @Controller({ version: VERSION_NEUTRAL })
 export class DocumentationController {
-  /** Compressed once in a process, in which tests start many applications. */
-  private static compressedFiles?: ReadonlyMap<string, Buffer>;
   /** Read at the start, because a request may come when the process can open no more files. */
-  private readonly files = (DocumentationController.compressedFiles ??= compressedFiles());
+  private readonly files = new Map(FILES.map((path) => [`/${path}`, compressed(basename(path))]));
 
   constructor(
     private readonly settings: Settings,
@@ -81,11 +79,6 @@ export class DocumentationController {
     response.type(extname(request.path));
     sendBody(request, response, this.files.get(request.path) ?? '');
   }
-}
-
-/** Returns the files by their paths. */
-function compressedFiles(): ReadonlyMap<string, Buffer> {
-  return new Map(FILES.map((path) => [`/${path}`, compressed(basename(path))]));
 }
 
 function compressed(name: string): Buffer {
