@@ -18,7 +18,7 @@ const PROVIDERS = [
   DatabaseProbe,
   {
     provide: PipelinedStatements,
-    // After openPool.
+    // So that it runs after openPool.
     inject: [DataSource, BoundedPool],
     useFactory: ({ statements }: StoreDataSource) => statements,
   },
@@ -46,8 +46,8 @@ const PROVIDERS = [
 export class DatabaseModule {}
 
 /**
- * Returns the pool. In a service, all its connections are open. A command has the one that TypeORM has opened, and opens others when it
- * needs them. TypeORM closes the pool.
+ * Returns the pool. A service opens all its connections first, or as many as the server allows. A command has the one that TypeORM has opened,
+ * and opens others when it needs them. TypeORM closes the pool.
  */
 async function openPool(
   { driver }: DataSource,

@@ -24,7 +24,7 @@ export interface KeyState extends Caller {
   readonly revoked: boolean;
 }
 
-/** A caller without a usable API key, counted for its address. */
+/** A caller without an accepted API key. Its requests are counted for its address, unless the reason is `unavailable`. */
 interface AnonymousCaller {
   kind: 'anonymous';
   /**
